@@ -11,7 +11,7 @@ pub struct Error(Kind);
 enum Kind {
     Load(String),
     Terminal { doing: &'static str, cause: String },
-    Panicked(String),
+    Panicked { doing: &'static str, cause: String },
 }
 
 impl Error {
@@ -26,8 +26,11 @@ impl Error {
         })
     }
 
-    pub(crate) fn panicked(message: impl Into<String>) -> Self {
-        Error(Kind::Panicked(message.into()))
+    pub(crate) fn panicked(doing: &'static str, cause: impl Into<String>) -> Self {
+        Error(Kind::Panicked {
+            doing,
+            cause: cause.into(),
+        })
     }
 
     /// Returns `true` if the source could not load its profile. The text is then the source's own.
@@ -53,10 +56,9 @@ impl fmt::Display for Error {
                      terminal, run `heapglass report FILE`"
                 )
             }
-            Kind::Panicked(message) => write!(
-                f,
-                "loading the profile panicked, which is a bug in heapglass: {message}"
-            ),
+            Kind::Panicked { doing, cause } => {
+                write!(f, "{doing} panicked, which is a bug in heapglass: {cause}")
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 //! before it reaches the terminal. Only `heapglass_profiler::units` formats figures.
 
 use heapglass_profiler::table::without_arguments;
+use std::any::Any;
 use std::borrow::Cow;
 
 use heapglass_profiler::units::printable;
@@ -10,6 +11,15 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Returns the width of `text` in cells.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
+}
+
+/// Returns the message of a panic.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("no message").to_owned()
 }
 
 /// Escapes control characters and direction marks in `name`, and turns tabs into spaces.
@@ -63,8 +73,8 @@ pub(crate) fn fit_middle(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{head}{}", end.trim_start_matches('…')))
 }
 
-/// Returns the name of a function, at most `cells` wide. Shortens what says least first, so that the
-/// name keeps its beginning and its end: the word `closure`, the mark of a dependency, and the
+/// Returns the name of a function, at most `cells` wide. Shortens what says least first, so that
+/// the name keeps its beginning and its end: the word `closure`, the mark of a dependency, and the
 /// modules in the middle.
 pub(crate) fn fit_path(name: &str, cells: usize) -> Cow<'_, str> {
     if width(name) <= cells {

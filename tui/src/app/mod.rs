@@ -151,6 +151,7 @@ impl App {
         self.data.as_ref().is_some_and(|data| match view {
             ViewId::Fields => data.profile.fields().is_empty(),
             ViewId::Arenas => data.profile.arenas().is_empty(),
+            ViewId::Time => data.profile.process().merged.is_some(),
             ViewId::Heap => data.profile.snapshots().is_empty(),
             _ => false,
         })

@@ -65,7 +65,12 @@ pub(crate) fn update(app: &mut App, message: Message) {
         }
         Message::Snapshot(text) => app.notice = Some(text),
         Message::Computed => app.fresh.clear(),
-        Message::LoaderPanicked(text) => app.exit = Some(Err(Error::panicked(text))),
+        Message::LoaderPanicked(text) => {
+            app.exit = Some(Err(Error::panicked("loading the profile", text)));
+        }
+        Message::ComputingPanicked(text) => {
+            app.exit = Some(Err(Error::panicked("computing a view", text)));
+        }
         Message::Tick => app.ticks += 1,
     }
     refresh(app);
@@ -264,7 +269,9 @@ fn write(app: &mut App, format: Format) {
         _ => None,
     };
     if let Some(command) = printed_by.filter(|_| format != Format::Html) {
-        app.notice = Some(format!("this view cannot be written so; run `{command}`"));
+        app.notice = Some(format!(
+            "this view cannot be written in this format; run `{command}`"
+        ));
         return;
     }
     let (tree, by) = app.views.picture(app.view, app.tree_options());

@@ -57,11 +57,11 @@ impl Context<'_> {
         values.fold(0, u64::saturating_add)
     }
 
-    /// Returns the rows of a grouping, in the order of the report. Empty while another thread
+    /// Returns the rows of a grouping, in the order of the report. `None` while another thread
     /// computes them.
-    pub(crate) fn rows(&self, by: By) -> Vec<Arc<Row>> {
-        let rows = self.data.rows_or_none(self.rows_key(by));
-        rows.map_or_else(Vec::new, |rows| rows.to_vec())
+    pub(crate) fn rows(&self, by: By) -> Option<Vec<Arc<Row>>> {
+        let rows = self.data.rows_or_none(self.rows_key(by))?;
+        Some(rows.to_vec())
     }
 
     /// Returns the number of these rows.

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::Builder;
 
@@ -23,7 +23,7 @@ use heapglass_profiler::units::printable;
 
 use super::base::Base;
 use super::prompt::Pattern;
-use crate::text::clean;
+use crate::text::{clean, panic_text};
 
 /// The rows of a grouping, with the measure and frames they were computed for.
 type RowsKey = (By, Measure, Frames);
@@ -51,15 +51,13 @@ pub(crate) struct Data {
     /// Warnings about the comparison with the base, one sentence each; empty without a base.
     pub(crate) warnings: Vec<String>,
     leaks: OnceLock<Leaks>,
-    /// Stands for the live blocks while they are computed.
-    no_leaks: Leaks,
     /// The findings without small ones, and all of them.
     findings: [OnceLock<Vec<Finding>>; 2],
     /// The allocations of each owner of a running program.
     allocated: Option<Allocated>,
     /// The allocations of each owner for each second since the previous profile.
     rates: Option<HashMap<String, Rate>>,
-    /// Called after each job that another thread has done; not set for small profiles and in tests,
+    /// Called after each job of another thread, with its panic if it panicked; not set for small profiles and in tests,
     /// where everything is computed when it is asked for.
     done: OnceLock<Arc<Done>>,
     jobs: Mutex<Vec<Job>>,
@@ -78,7 +76,7 @@ pub(crate) enum Job {
 }
 
 /// A function that tells the main loop that a job is done.
-pub(crate) struct Done(Box<dyn Fn() + Send + Sync>);
+pub(crate) struct Done(Box<dyn Fn(Result<(), String>) + Send + Sync>);
 
 impl std::fmt::Debug for Done {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -157,27 +155,27 @@ impl Data {
         self.rates.is_some()
     }
 
-    /// Returns the live blocks, with what grew. Empty while another thread computes them.
-    pub(crate) fn leaks(self: &Arc<Self>) -> &Leaks {
+    /// Returns the live blocks, with what grew. `None` while another thread computes them.
+    pub(crate) fn leaks(self: &Arc<Self>) -> Option<&Leaks> {
         let compute = |data: &Data| leaks(&data.profile);
         let is_known = self.leaks.get().is_some();
         let later = move |data: &Data| _ = data.leaks.get_or_init(|| compute(data));
         if !is_known && self.start(Job::Leaks, later) {
-            return &self.no_leaks;
+            return None;
         }
-        self.leaks.get_or_init(|| compute(self))
+        Some(self.leaks.get_or_init(|| compute(self)))
     }
 
-    /// Returns the findings; with `has_all`, including small ones. Empty while another thread
+    /// Returns the findings; with `has_all`, including small ones. `None` while another thread
     /// computes them.
-    pub(crate) fn findings(self: &Arc<Self>, has_all: bool) -> &[Finding] {
+    pub(crate) fn findings(self: &Arc<Self>, has_all: bool) -> Option<&[Finding]> {
         let [large, all] = &self.findings;
         let is_known = if has_all { all } else { large }.get().is_some();
         let later = move |data: &Data| _ = data.all_findings(has_all);
         if !is_known && self.start(Job::Findings(has_all), later) {
-            return &[];
+            return None;
         }
-        self.all_findings(has_all)
+        Some(self.all_findings(has_all))
     }
 
     fn all_findings(&self, has_all: bool) -> &[Finding] {
@@ -216,8 +214,11 @@ impl Data {
     }
 
     /// Makes rows and trees of a large profile be computed on other threads from now on. `done`
-    /// is called there when they are known.
-    pub(crate) fn compute_elsewhere(&self, done: impl Fn() + Send + Sync + 'static) {
+    /// is called there when they are known, or with the message of a panic.
+    pub(crate) fn compute_elsewhere(
+        &self,
+        done: impl Fn(Result<(), String>) + Send + Sync + 'static,
+    ) {
         if self.profile.sites().len() >= LARGE {
             // It is set once, by the loader.
             let _ = self.done.set(Arc::new(Done(Box::new(done))));
@@ -254,12 +255,12 @@ impl Data {
         }
         let data = Arc::clone(self);
         let work = move || {
-            work(&data);
+            let result = catch_unwind(AssertUnwindSafe(|| work(&data)));
             let jobs = data.jobs.lock();
             let mut jobs = jobs.unwrap_or_else(PoisonError::into_inner);
             jobs.retain(|other| *other != job);
             drop(jobs);
-            (done.0)();
+            (done.0)(result.map_err(|panic| panic_text(&*panic)));
         };
         let thread = Builder::new().name("heapglass-compute".into());
         let has_started = thread.spawn(work).is_ok();
@@ -273,9 +274,9 @@ impl Data {
     /// is large, or now.
     pub(crate) fn rows_or_none(self: &Arc<Self>, key: RowsKey) -> Option<Rows> {
         let known = {
-            let made = self.rows.try_lock().ok();
-            let known = made.as_ref().and_then(|made| made.get(&key.0));
-            known
+            // The lock is never held while rows are computed.
+            let made = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+            made.get(&key.0)
                 .filter(|(known, _)| *known == key)
                 .map(|(_, rows)| Arc::clone(rows))
         };
@@ -482,13 +483,14 @@ mod tests {
         let here = Arc::new(Data::new(profile.clone(), None));
         let data = Arc::new(Data::new(profile, None));
         let (done, finished) = channel();
-        data.compute_elsewhere(move || done.send(()).expect("the test waits"));
+        data.compute_elsewhere(move |result| done.send(result).expect("the test waits"));
         let key = (By::Crate, Measure::Total, Frames::Folded);
         let options = CallTreeOptions::default();
         assert!(data.rows_or_none(key).is_none() && data.take_tree(options).is_none());
         for _ in 0..2 {
             let patience = Duration::from_secs(60);
-            finished.recv_timeout(patience).expect("a job ends");
+            let result = finished.recv_timeout(patience).expect("a job ends");
+            result.expect("no panic");
         }
         assert!(!data.is_computing());
         let keys = |rows: Rows| rows.iter().map(|row| row.key.clone()).collect::<Vec<_>>();
@@ -500,5 +502,16 @@ mod tests {
         let tree = data.take_tree(options).expect("built");
         let same = here.take_tree(options).expect("built at once");
         assert_eq!(tree.ids().count(), same.ids().count());
+    }
+
+    #[test]
+    fn a_panic_of_a_job_ends_it_and_is_reported() {
+        let data = Arc::new(Data::new(heapglass_fixture::sized(LARGE as u32, 2), None));
+        let (done, finished) = channel();
+        data.compute_elsewhere(move |result| done.send(result).expect("the test waits"));
+        assert!(data.start(Job::Leaks, |_| panic!("out of luck")));
+        let result = finished.recv_timeout(Duration::from_secs(60));
+        assert_eq!(result.expect("the job ends"), Err("out of luck".to_owned()));
+        assert!(!data.is_computing());
     }
 }

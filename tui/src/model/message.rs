@@ -50,6 +50,8 @@ pub(crate) enum Message {
     },
     /// Another thread has computed what a view asked for.
     Computed,
+    /// Another thread panicked while it computed what a view asked for.
+    ComputingPanicked(String),
     /// Loading failed.
     LoadFailed(String),
     /// A snapshot was taken, or there is none: a sentence.

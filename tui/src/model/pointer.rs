@@ -10,7 +10,7 @@ pub(crate) struct Pointer {
     pub(crate) action: Action,
 }
 
-/// The part of the mouse that moved.
+/// An action of the mouse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// The left button was pressed.

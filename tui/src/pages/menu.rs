@@ -157,14 +157,25 @@ impl Menu {
         }
     }
 
+    /// Returns the area of the items inside the border, and the items with the window that fits.
+    /// The list may be taller than this screen, so drawing and the mouse find the window here.
+    fn window(&self, area: Rect) -> (Rect, List<usize>) {
+        let inner = Block::bordered().inner(self.place(area));
+        let rows = below(inner, u16::from(self.is_typed()));
+        let mut list = List::unselected(self.list.rows.clone(), self.list.cursor.top);
+        list.height = rows.height.into();
+        list.select(self.list.cursor.selected);
+        (rows, list)
+    }
+
     /// Draws the list over `area`. Returns the position of the cursor if the user types.
     pub(crate) fn render(&self, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+        let (rows, list) = self.window(area);
         let area = self.place(area);
         Clear.render(area, buffer);
         let block = Block::bordered().title(self.title);
         let inner = block.inner(area);
         block.border_style(theme::heading()).render(area, buffer);
-        let mut rows = inner;
         let mut cursor = None;
         if let Some(typed) = &self.typed {
             write(
@@ -175,15 +186,10 @@ impl Menu {
             );
             let column = inner.x + 1 + width(&typed.before_cursor()) as u16;
             cursor = (column < inner.right()).then(|| Position::new(column, inner.y));
-            rows = below(inner, 1);
         }
         if self.list.rows.is_empty() {
             write(buffer, rows, " no such command", theme::dim());
         }
-        // The list may be taller than this screen, so the window is found here.
-        let mut list = List::unselected(self.list.rows.clone(), self.list.cursor.top);
-        list.height = rows.height.into();
-        list.select(self.list.cursor.selected);
         for ((at, index), row) in list
             .rows
             .iter()
@@ -208,17 +214,49 @@ impl Menu {
 
     /// Selects the item at a position on the screen; returns `true` if there is one.
     pub(crate) fn select_at(&mut self, at: Position, area: Rect) -> bool {
-        let area = self.place(area);
-        let heading = 1 + u16::from(self.is_typed());
-        let row = at.y.checked_sub(area.y + heading);
-        let Some(row) = row.filter(|_| area.contains(at)) else {
+        let (rows, list) = self.window(area);
+        if !rows.contains(at) {
             return false;
-        };
-        let index = self.list.cursor.top + usize::from(row);
-        let exists = index < self.list.rows.len();
+        }
+        let index = list.cursor.top + usize::from(at.y - rows.y);
+        let exists = index < list.rows.len();
         if exists {
             self.list.select(index);
         }
         exists
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ViewId;
+
+    #[test]
+    fn the_mouse_selects_the_row_that_is_drawn_there() {
+        // The views on screens of 24 and of 10 lines.
+        for area in [Rect::new(0, 2, 80, 21), Rect::new(0, 2, 80, 7)] {
+            for moves in [0, 3, 30] {
+                let mut found = 0;
+                for y in 0..24 {
+                    let mut menu = Menu::of_commands(Focus::View(ViewId::Time));
+                    (0..moves).for_each(|_| menu.command(Command::Down));
+                    let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));
+                    menu.render(area, &mut buffer);
+                    let row = slice(buffer.area, y, 1);
+                    let cells = row.positions().map(|at| buffer[at].symbol());
+                    let drawn: String = cells.collect();
+                    if !menu.select_at(Position::new(40, y), area) {
+                        continue;
+                    }
+                    found += 1;
+                    let at = menu.list.selected().copied().unwrap_or_default();
+                    let text = &menu.items[at].text;
+                    assert!(drawn.contains(text), "{text} at {drawn}");
+                }
+                let rows = (area.height - 3).min(ROWS);
+                assert_eq!(found, rows, "every row and nothing else");
+            }
+        }
     }
 }

@@ -103,14 +103,16 @@ impl Events for TerminalEvents {
     }
 }
 
-/// Returns the sequence that puts `text` into the clipboard (OSC 52). GNU screen takes it only
-/// inside of one of its own.
+/// Returns the sequence that puts `text` into the clipboard (OSC 52). GNU screen passes
+/// it on only inside a sequence of its own. That one ends at the first ESC \, so the inner one ends
+/// with BEL.
 fn clipboard(text: &str, is_screen: bool) -> String {
     let mut sequence = String::new();
     // Writing to a string cannot fail.
     let _ = CopyToClipboard::to_clipboard_from(text).write_ansi(&mut sequence);
     if is_screen {
-        format!("\x1bP{sequence}\x1b\\")
+        let inner = sequence.trim_end_matches("\x1b\\");
+        format!("\x1bP{inner}\x07\x1b\\")
     } else {
         sequence
     }
@@ -153,6 +155,7 @@ mod tests {
             "\x1b]52;c;c3JjL2EucnM6MQ==\x1b\\"
         );
         let wrapped = clipboard("\x1b\\", true);
-        assert!(wrapped.starts_with("\x1bP\x1b]52;c;") && wrapped.ends_with("\x1b\\"));
+        assert_eq!(wrapped, "\x1bP\x1b]52;c;G1w=\x07\x1b\\");
+        assert_eq!(wrapped.matches("\x1b\\").count(), 1);
     }
 }

@@ -14,6 +14,7 @@ use heapglass_profiler::table::By;
 use heapglass_profiler::units::Nanos;
 
 use crate::model::{Data, Message, Order};
+use crate::text::panic_text;
 use crate::{Base, Options, Source};
 
 /// The main loop's handle of the loader. Dropping it ends the thread after the current load.
@@ -38,13 +39,9 @@ impl Loader {
         };
         let work = move || {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| worker.work())) {
-                let text = panic
-                    .downcast_ref::<String>()
-                    .map(String::as_str)
-                    .or_else(|| panic.downcast_ref::<&str>().copied())
-                    .unwrap_or("no message");
+                let text = panic_text(&*panic);
                 // Sending fails only if the UI has already ended.
-                let _ = worker.outbox.send(Message::LoaderPanicked(text.to_owned()));
+                let _ = worker.outbox.send(Message::LoaderPanicked(text));
             }
         };
         let thread = std::thread::Builder::new().name("heapglass-load".into());
@@ -125,9 +122,13 @@ impl<S: Source> Worker<S> {
                     // Compute what the first views show. Other views compute their data when they
                     // first become visible.
                     let outbox = self.outbox.clone();
-                    data.compute_elsewhere(move || {
+                    data.compute_elsewhere(move |result| {
+                        let message = match result {
+                            Ok(()) => Message::Computed,
+                            Err(text) => Message::ComputingPanicked(text),
+                        };
                         // Sending fails only if the UI has ended.
-                        let _ = outbox.send(Message::Computed);
+                        let _ = outbox.send(message);
                     });
                     data.site_rows();
                     data.rows((By::Owner, self.tree.measure, Frames::Folded));
@@ -181,7 +182,7 @@ impl<S: Source> Worker<S> {
         if let Some(last) = &self.last {
             let profile = last.profile.clone();
             let time = Nanos(profile.process().duration_ns);
-            let name = format!("now, at {time}");
+            let name = format!("this program at {time}");
             self.base = Some(Arc::new(Base { name, profile }));
         }
     }

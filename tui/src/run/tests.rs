@@ -270,7 +270,7 @@ fn the_base_can_be_now_while_the_program_runs() {
     result.expect("quit");
     let data = app.data.expect("loaded");
     let base = data.base.as_ref().expect("a base");
-    assert!(base.name.starts_with("now, at 2."), "{}", base.name);
+    assert!(base.name.starts_with("this program at 2."), "{}", base.name);
     let before = base.profile.process().duration_ns;
     assert!(before < data.profile.process().duration_ns);
 }

@@ -41,6 +41,25 @@ fn measures_are_chosen_from_a_list_and_one_key_goes_back() {
 }
 
 #[test]
+fn a_click_in_a_list_runs_the_row_under_the_mouse() {
+    for height in [24, 10] {
+        let mut screen = Screen::sample(80, height);
+        screen.press("m j j j j j j j j");
+        let text = screen.click("temporary bytes").text();
+        assert!(text.contains("m temporary"), "{text}");
+    }
+}
+
+#[test]
+fn a_click_on_the_note_of_threads_selects_no_hidden_row() {
+    let mut screen = Screen::sample(80, 5);
+    let before = screen.press("6").text();
+    let press = MouseEventKind::Down(MouseButton::Left);
+    assert_eq!(screen.mouse(press, 10, 3).text(), before);
+    assert_ne!(screen.press("G").text(), before, "a row is hidden");
+}
+
+#[test]
 fn a_command_is_found_by_what_it_does() {
     let mut screen = Screen::sample(100, 30);
     let all = screen.press("2 :").text();

@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use heapglass_fixture as fixture;
-use heapglass_profiler::profile::{Profile, State};
+use heapglass_profiler::profile::{Merged, Profile, State};
 
 use super::Screen;
 use crate::Options;
@@ -134,7 +134,7 @@ fn a_click_on_a_tab_or_on_the_mark_of_hidden_tabs_shows_the_view() {
     for (from, tab, expected) in [
         ("P", "8 Time", "the peak at"),
         ("9", "5 Site", "innermost first"),
-        ("8", "› ", "live at exit"),
+        ("8", "› ", "live at the end"),
     ] {
         let mut screen = moving(80, 24);
         let text = screen.press(from).click(tab).text();
@@ -187,29 +187,106 @@ fn what_opens_a_site_leads_back() {
 }
 
 #[test]
+fn a_sum_of_recordings_has_no_moments() {
+    let mut profile = fixture::moving();
+    profile.parts().process.state = State::Merged;
+    profile.parts().process.merged = Some(Merged::default());
+    let mut screen = of(profile, 80, 24);
+    let text = screen.press("8").text();
+    assert!(
+        text.contains("the sum of several recordings has no moments"),
+        "{text}"
+    );
+    assert!(!text.contains("the peak at"), "{text}");
+    for key in ["h", "l", "v", "b", "Enter", "j"] {
+        assert_eq!(screen.press(key).text(), text, "{key}");
+    }
+    let text = screen.press("9").text();
+    assert!(text.contains("live at the ends, summed up in"), "{text}");
+    for absent in ["growth", "then", "median age"] {
+        assert!(!text.contains(absent), "{absent}:\n{text}");
+    }
+}
+
+#[test]
+fn a_packed_recording_has_what_was_live_then() {
+    let mut profile = fixture::moving();
+    profile.parts().process.state = State::Copied;
+    let text = of(profile, 80, 24).press("9").text();
+    assert!(text.contains("live when packed in"), "{text}");
+}
+
+#[test]
+fn holders_stay_closed_after_a_reload() {
+    let mut screen = held(80, 24);
+    let open = screen.press("0 j j j").text();
+    let closed = screen.press("h").text();
+    assert_ne!(closed, open);
+    let mut profile = fixture::with_made_up_snapshots();
+    profile.parts().process.started_unix_ns = 0;
+    screen.load(profile, false);
+    assert_eq!(screen.text(), closed);
+}
+
+#[test]
 fn views_of_a_large_recording_are_computed_on_another_thread() {
-    let data = Arc::new(Data::new(fixture::sized(50_000, 2), None));
     let (done, finished) = channel();
-    data.compute_elsewhere(move || done.send(()).expect("the test waits"));
-    let mut screen = Screen::empty(80, 24, Options::default());
-    let loaded = Message::Loaded {
-        data,
-        live: false,
-        title: "cities.hg".into(),
+    let load = |screen: &mut Screen| {
+        let data = Arc::new(Data::new(fixture::sized(50_000, 2), None));
+        let done = done.clone();
+        data.compute_elsewhere(move |result| done.send(result).expect("the test waits"));
+        let loaded = Message::Loaded {
+            data,
+            live: false,
+            title: "cities.hg".into(),
+        };
+        update(&mut screen.app, loaded);
     };
-    update(&mut screen.app, loaded);
-    for (view, expected) in [("8", "rows"), ("9", "live at exit in"), ("A", "finding")] {
+    let wait = |screen: &mut Screen| {
+        while screen.text().contains("computing") {
+            let patience = Duration::from_secs(60);
+            let result = finished.recv_timeout(patience).expect("a job ends");
+            result.expect("no panic");
+            update(&mut screen.app, Message::Computed);
+        }
+    };
+    let mut screen = Screen::empty(80, 24, Options::default());
+    load(&mut screen);
+    for (view, expected) in [("8", "rows"), ("9", "live at the end in"), ("A", "finding")] {
         screen.press(view);
         if view == "8" {
             screen.press("b");
         }
         assert!(screen.text().contains("computing"), "{}", screen.text());
-        while screen.text().contains("computing") {
-            let patience = Duration::from_secs(60);
-            finished.recv_timeout(patience).expect("a job ends");
-            update(&mut screen.app, Message::Computed);
-        }
+        wait(&mut screen);
         let text = screen.text();
         assert!(text.contains(expected), "{text}");
+    }
+    let text = screen.press("e").text();
+    assert!(text.contains("findings, small ones included"), "{text}");
+    assert!(!text.contains("0 findings"), "{text}");
+    wait(&mut screen);
+    // Another size needs no other rows.
+    screen.press("8");
+    wait(&mut screen);
+    screen.resize(100, 30);
+    assert!(!screen.text().contains("computing"), "{}", screen.text());
+    for view in ["8", "9"] {
+        screen.press(view);
+        wait(&mut screen);
+        let before = screen.press("j j").text();
+        let place = |text: &str| {
+            let mut lines = text.lines();
+            lines
+                .find(|line| line.contains(" 3 of "))
+                .map(str::to_owned)
+        };
+        assert!(place(&before).is_some(), "{before}");
+        load(&mut screen);
+        let text = screen.text();
+        assert!(text.contains("computing"), "{text}");
+        assert_eq!(place(&text), place(&before));
+        wait(&mut screen);
+        assert_eq!(place(&screen.text()), place(&before));
     }
 }

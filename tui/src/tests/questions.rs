@@ -56,7 +56,7 @@ fn what_is_left_at_exit() {
     let profile = fixture::real("shop-profiled");
     let live = profile.totals().live_bytes;
     let text = after(profile, "9");
-    let live = format!("{} live at exit", heapglass_profiler::units::Bytes(live));
+    let live = format!("{} live at the end", heapglass_profiler::units::Bytes(live));
     assert_shows(&text, &[&live, "start-up"]);
 }
 

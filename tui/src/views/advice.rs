@@ -49,17 +49,21 @@ fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
 }
 
 impl Advice {
-    fn fill(&mut self, cx: &Context<'_>, keep_first: bool) {
+    /// Shows the findings. Returns `false` while another thread computes them.
+    fn fill(&mut self, cx: &Context<'_>, keep_first: bool) -> bool {
         let profile = &cx.data.profile;
-        let findings = cx.data.findings(self.has_all).iter();
-        let lines = findings.map(|finding| Line {
+        let line = |finding: &Finding| Line {
             texts: Texts::of(profile, finding),
             finding: finding.clone(),
-        });
+        };
+        let findings = cx.data.findings(self.has_all);
+        let lines: Option<Vec<Line>> = findings.map(|findings| findings.iter().map(line).collect());
+        let is_known = lines.is_some();
         let key = |line: &Line| (line.finding.kind, line.finding.place.clone());
         let [_, table, _] = panes(cx, cx.area());
         let rows = rows_in(table);
-        self.list.replace(lines.collect(), key, keep_first, rows);
+        self.list.replace_known(lines, key, keep_first, rows);
+        is_known
     }
 
     fn site(&self) -> Option<Jump> {
@@ -87,13 +91,19 @@ impl View for Advice {
             Command::WhoHolds => Outcome::goto(ViewId::Heap, self.site(), NO_SITE),
             Command::OpenAll => {
                 self.has_all = !self.has_all;
-                self.fill(cx, true);
-                let rows = counted(self.list.rows.len() as u64, "finding");
-                Outcome::notice(if self.has_all {
-                    format!("{rows}, small ones included")
+                let is_known = self.fill(cx, true);
+                let which = if self.has_all {
+                    "small ones included"
                 } else {
-                    format!("{rows}, without small ones")
-                })
+                    "without small ones"
+                };
+                // The header says that they are being computed.
+                let rows = if is_known {
+                    counted(self.list.rows.len() as u64, "finding")
+                } else {
+                    "findings".to_owned()
+                };
+                Outcome::notice(format!("{rows}, {which}"))
             }
             Command::Back => Outcome::Out,
             _ => Outcome::Done,

@@ -3,6 +3,7 @@
 //! computed when something changes, never while drawing.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use heapglass_profiler::diff::{HeldBy, HeldChange, HeldSide, compare_held};
@@ -35,6 +36,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('v')] => Anchor, "compare", "compare snapshots, or end";
     [char('e')] => OpenAll, "all", "open or close everything";
     [char('s')] => Sort, "sort", "sort by the next column";
+    [char('S')] => ReverseSort, "", "reverse the order";
     [char('o')] => Follow, "flamegraph", "show in flamegraph";
     [char('/')] => Search, "search", "search by regex";
     [char('n')] => Next, "", "go to the next match";
@@ -170,25 +172,24 @@ impl Heap {
                 .tree
                 .selected()
                 .filter(|_| self.tree.list.cursor.selected > 0);
-            let path = |rows: &[HolderRow], node: u32| {
-                let row = rows.get(node as usize);
-                row.map(|row| row.key(rows))
-            };
-            let kept = kept.and_then(|node| path(&self.rows, node));
             let snapshot = profile.snapshots().get(at);
             let rows = snapshot.map(|snapshot| holders(profile, snapshot));
-            self.rows = rows.unwrap_or_default();
-            let is_first = self.made_of.is_none();
+            let before = std::mem::replace(&mut self.rows, rows.unwrap_or_default());
             self.made_of = Some(made_of);
-            if !is_first {
-                // Holders have other numbers in other snapshots.
-                self.tree.renumber(|_| None);
+            // Holders have other numbers in other snapshots. The first of those with the same path
+            // stands for it.
+            let mut numbers: HashMap<String, u32> = HashMap::new();
+            if !before.is_empty() {
+                for (node, row) in (0..).zip(&self.rows) {
+                    numbers.entry(row.key(&self.rows)).or_insert(node);
+                }
             }
-            let kept = kept.and_then(|kept| {
-                let mut nodes = 0..self.rows.len() as u32;
-                nodes.find(|node| path(&self.rows, *node).as_ref() == Some(&kept))
-            });
-            self.rebuild(kept, cx);
+            let moved = |node: u32| {
+                let row = before.get(node as usize)?;
+                numbers.get(&row.key(&before)).copied()
+            };
+            self.tree.renumber(moved);
+            self.rebuild(kept.and_then(moved), cx);
         } else {
             self.rebuild(self.tree.selected(), cx);
         }
@@ -292,17 +293,19 @@ impl View for Heap {
         match command {
             Command::NextMoment => return self.step(true, cx),
             Command::PreviousMoment => return self.step(false, cx),
+            Command::Anchor if cx.data.profile.snapshots().len() < 2 => {
+                return Outcome::notice("the recording has only one snapshot");
+            }
             Command::Anchor => {
                 self.anchor = match self.anchor {
                     Some(_) => None,
                     None => self.at,
                 };
                 self.compare(cx);
-                let is_new = self.anchor.is_some();
-                return match cx.data.profile.snapshots().len() {
-                    0 | 1 => Outcome::notice("the recording has only one snapshot"),
-                    _ if is_new => Outcome::notice("] shows the changes to the next snapshot"),
-                    _ => Outcome::Done,
+                return if self.anchor.is_some() {
+                    Outcome::notice("] shows the changes to the next snapshot")
+                } else {
+                    Outcome::Done
                 };
             }
             Command::Back if self.anchor.take().is_some() => {

@@ -84,7 +84,10 @@ fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
 
 impl LeakList {
     fn fill(&mut self, cx: &Context<'_>, keep_first: bool) {
-        let leaks = cx.data.leaks();
+        let [_, body, _] = panes(cx, cx.area());
+        let Some(leaks) = cx.data.leaks() else {
+            return self.list.resize(rows_in(body));
+        };
         let mut lines = Vec::new();
         for kind in Kind::ALL {
             let of_kind = leaks.of(kind).cloned();
@@ -105,9 +108,8 @@ impl LeakList {
                 }
             }
         }
-        let [_, table, _] = panes(cx, cx.area());
         self.list
-            .replace(lines, Line::key, keep_first, rows_in(table));
+            .replace(lines, Line::key, keep_first, rows_in(body));
     }
 
     /// Opens or closes a group.
@@ -205,19 +207,20 @@ impl View for LeakList {
 }
 
 /// Returns what is live in each group, and since when growth is counted.
-fn heading(data: &Data, leaks: &Leaks) -> String {
+fn heading(data: &Data, leaks: Option<&Leaks>) -> String {
     let profile = &data.profile;
     let mark = data.mark(Measure::Live);
     let totals = profile.totals();
-    let when = match profile.process().state {
-        State::Running => "live now",
-        _ => "live at exit",
-    };
+    let title = Measure::Live.title_in(profile.process().state);
+    let when = title.trim_start_matches("bytes ");
     let mut text = format!(
         "{mark}{} {when} in {mark}{}",
         Bytes(totals.live_bytes),
         counted(totals.live_blocks, "block")
     );
+    let Some(leaks) = leaks else {
+        return text;
+    };
     for kind in [Kind::Static, Kind::Start] {
         let (bytes, _) = leaks.live(kind);
         if bytes > 0 {
@@ -241,8 +244,14 @@ fn growth<'a>(table: Table<'a, Line>) -> Table<'a, Line> {
 /// Returns the table of live blocks.
 fn table<'a>(sort: Sort, cx: &'a Context<'_>) -> Table<'a, Line> {
     let is_wide = cx.body.width >= 100;
-    let has_unreachable = cx.data.leaks().has_unreachable;
-    let is_by_growth = cx.data.leaks().is_by_growth;
+    let leaks = cx.data.leaks();
+    let has_unreachable = leaks.is_some_and(|leaks| leaks.has_unreachable);
+    // A sum of recordings has no moments.
+    let has_moments = cx.data.profile.process().merged.is_none();
+    let is_by_growth = leaks.map_or_else(
+        || cx.data.profile.process().state == State::Running,
+        |leaks| leaks.is_by_growth,
+    );
     let table = Table::sorted(cx, sort);
     // Rows have the order of the first column.
     let table = if is_by_growth {
@@ -267,7 +276,9 @@ fn table<'a>(sort: Sort, cx: &'a Context<'_>) -> Table<'a, Line> {
     let table = if is_by_growth {
         table
     } else {
-        growth(table).by_size(Line::grown_bytes)
+        growth(table)
+            .by_size(Line::grown_bytes)
+            .only_if(has_moments)
     };
     let table = table
         .right(Heading::AGE, |line| {
@@ -279,6 +290,7 @@ fn table<'a>(sort: Sort, cx: &'a Context<'_>) -> Table<'a, Line> {
             }
         })
         .by_size(|line| line.row().and_then(|row| row.age.at_least_ns))
+        .only_if(has_moments)
         .some(Heading::UNREACHED, |line| {
             line.row().map_or(0, |row| row.unreachable_bytes)
         })
@@ -330,11 +342,11 @@ impl LeakList {
         let names: Vec<_> = names.map(|name| clean(name)).collect();
         lines.line(&names.join(" · "), theme::strong());
         let figures = &row.figures;
-        let mut items = vec![
-            amount("live", figures.live_bytes, figures.live_blocks),
-            amount("then", row.grown.from.0, row.grown.from.1),
-            format!("freed {}", Count(figures.freed_blocks)),
-        ];
+        let mut items = vec![amount("live", figures.live_bytes, figures.live_blocks)];
+        if profile.process().merged.is_none() {
+            items.push(amount("then", row.grown.from.0, row.grown.from.1));
+        }
+        items.push(format!("freed {}", Count(figures.freed_blocks)));
         items.extend(row.age.text().map(|age| format!("median age {age}")));
         lines.flow(&items, theme::plain());
         lines.flow(&profile.block_details(&row.sites, figures), theme::dim());

@@ -50,9 +50,10 @@ fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
     split(area, [chart, area.height - details - chart, details])
 }
 
-/// Returns the rows, each below the phase around it, the largest of the measure first.
-fn in_order(cx: &Context<'_>) -> Vec<Line> {
-    let rows = cx.rows(By::Phase);
+/// Returns the rows, each below the phase around it, the largest of the measure first. `None` while
+/// another thread computes them.
+fn in_order(cx: &Context<'_>) -> Option<Vec<Line>> {
+    let rows = cx.rows(By::Phase)?;
     let phases = cx.data.profile.phases();
     let details: Vec<(Arc<Row>, PhaseDetail)> = rows
         .into_iter()
@@ -89,7 +90,7 @@ fn in_order(cx: &Context<'_>) -> Vec<Line> {
             depth,
         })
     };
-    ordered.filter_map(line).collect()
+    Some(ordered.filter_map(line).collect())
 }
 
 /// Returns the figures of a phase with those inside it. What is in no phase is around none.
@@ -105,7 +106,8 @@ impl View for PhaseTree {
     fn refresh(&mut self, cx: &Context<'_>) {
         let key = |line: &Line| line.row.key.clone();
         let [_, table, _] = panes(cx, cx.area());
-        self.list.replace(in_order(cx), key, false, rows_in(table));
+        let height = rows_in(table);
+        self.list.replace_known(in_order(cx), key, false, height);
     }
 
     fn command(&mut self, command: Command, _: &Context<'_>) -> Outcome {

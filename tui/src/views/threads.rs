@@ -16,7 +16,7 @@ use crate::model::{Command, Context, Outcome};
 use crate::text::clean;
 use crate::theme;
 use crate::views::View;
-use crate::widgets::{List, Sort, Table, below, slice, write};
+use crate::widgets::{List, Sort, Table, split, write};
 
 /// Number of lines around the rows: the heading and the note.
 const AROUND: u16 = 2;
@@ -73,9 +73,18 @@ impl Threads {
             .by_name(|row: &Arc<Row>| row.key.clone())
     }
 
+    /// Returns the areas of the table and of the note on the last line.
+    fn panes(&self, area: Rect) -> [Rect; 2] {
+        let note = u16::from(area.height > AROUND && !self.list.rows.is_empty());
+        split(area, [area.height - note, note])
+    }
+
     /// Updates the rows. Selects the row with `key`, else the row with the same key as before.
     fn refill(&mut self, cx: &Context<'_>, key: Option<&str>) {
-        let rows = cx.rows(By::Thread);
+        let height = cx.body.height.saturating_sub(AROUND).into();
+        let Some(rows) = cx.rows(By::Thread) else {
+            return self.list.resize(height);
+        };
         let group = self
             .opened
             .as_ref()
@@ -84,7 +93,6 @@ impl Threads {
         if members.is_none() {
             self.opened = None;
         }
-        let height = cx.body.height.saturating_sub(AROUND).into();
         let mut rows = members.unwrap_or(rows);
         self.table(cx).sort(&mut rows);
         let at = key.and_then(|key| rows.iter().position(|row| row.key == key));
@@ -151,7 +159,8 @@ impl View for Threads {
     }
 
     fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
-        self.list.select_at(at, cx.area())
+        let [table, _] = self.panes(cx.area());
+        self.list.select_at(at, table)
     }
 
     fn rows_by(&self) -> Option<By> {
@@ -160,15 +169,13 @@ impl View for Threads {
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        // The last line is for the note.
-        let note = u16::from(area.height > AROUND && !self.list.rows.is_empty());
-        let lines = slice(area, 0, area.height - note);
+        let [table, note] = self.panes(area);
         let empty = "no threads were recorded";
-        self.table(cx).render(lines, buffer, &self.list, empty);
+        self.table(cx).render(table, buffer, &self.list, empty);
         let text = match &self.opened {
             Some(group) => format!("Threads named {}. Esc: all threads.", clean(group)),
             None => NOTE.to_owned(),
         };
-        write(buffer, below(area, area.height - note), &text, theme::dim());
+        write(buffer, note, &text, theme::dim());
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use heapglass_profiler::diff::Identity;
-use heapglass_profiler::growth::{Found, Grown, Growth, Moment, composition, growth};
+use heapglass_profiler::growth::{Found, Grown, Growth, Moment, NO_MOMENTS, composition, growth};
 use heapglass_profiler::profile::{Figures, FrameId, Frames, Measure, Profile, TypeId};
 use heapglass_profiler::table::{By, Detail, Heading, Row, rows};
 use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
@@ -17,7 +17,7 @@ use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{
     Action, Command, Context, Data, Job, Jump, Outcome, Pointer, Selection, SourceLine, ViewId,
 };
-use crate::text::{clean, fit_middle, fit_owner, fit_path};
+use crate::text::{clean, fit_middle, fit_owner, fit_path, paragraph};
 use crate::theme;
 use crate::views::{View, timeline, wheel};
 use crate::widgets::{Lines, List, Table, noun, rows_in, split};
@@ -53,6 +53,8 @@ pub(crate) struct Time {
     head: [String; 2],
     /// The data that the rows were computed from.
     made_of: Option<Arc<Data>>,
+    /// The data and the key of the rows in the list.
+    shown: Option<(Arc<Data>, Key)>,
     /// The rows that another thread has computed.
     made: Arc<Mutex<Option<Made>>>,
 }
@@ -162,16 +164,31 @@ impl Time {
         Some([moment(anchor.min(self.at))?, moment(anchor.max(self.at))?])
     }
 
-    /// Shows the rows of the moment, or of the growth between two; none while another thread
-    /// computes them.
+    /// Shows the rows of the moment, or of the growth between two. While another thread computes
+    /// them, shows those that other data had for the same moment, if any.
     fn fill(&mut self, cx: &Context<'_>, keep_first: bool) {
+        let [_, _, table, _] = panes(cx, cx.area());
+        if self.moments.is_empty() {
+            self.shown = None;
+            self.head = Default::default();
+            self.list = List::default();
+            return;
+        }
         let (by, moment) = (self.by(), self.moment());
         let key = match self.compared() {
             Some([from, to]) => (to, Some(from), by),
             None => (moment, None, by),
         };
+        let is_shown = |data: &Arc<Data>, of: &Key| *of == key && Arc::ptr_eq(data, cx.data);
+        if self
+            .shown
+            .as_ref()
+            .is_some_and(|(data, of)| is_shown(data, of))
+        {
+            return self.list.resize(rows_in(table));
+        }
         let lock = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |made: &Made| made.key == key && Arc::ptr_eq(&made.data, cx.data);
+        let is_same = |made: &Made| is_shown(&made.data, &made.key);
         let known = lock().take().filter(is_same);
         let slot = Arc::clone(&self.made);
         let owner = Arc::clone(cx.data);
@@ -180,13 +197,20 @@ impl Time {
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
         };
         let (moment, from, _) = key;
+        let mut is_known = true;
         let made = match known {
             Some(made) => made,
             None if cx.data.start(Job::Moment(moment, from, by), later) => {
+                // After a reload, keep the old rows and the selection.
+                if self.shown.as_ref().is_some_and(|(_, of)| *of == key) {
+                    return self.list.resize(rows_in(table));
+                }
+                is_known = false;
                 Made::empty(cx.data, key)
             }
             None => Made::new(Arc::clone(cx.data), key),
         };
+        self.shown = is_known.then(|| (Arc::clone(cx.data), key));
         let place = format!(
             " · moment {} of {}",
             Count(self.at as u64 + 1),
@@ -195,7 +219,6 @@ impl Time {
         let rows = counted(made.lines.len() as u64, noun(by));
         let place = if from.is_some() { "" } else { &place };
         self.head = [format!("{}{place} · {rows}", made.title), made.figures];
-        let [_, _, table, _] = panes(cx, cx.area());
         let key = |line: &Line| line.identity.clone();
         self.list
             .replace(made.lines, key, keep_first, rows_in(table));
@@ -222,15 +245,24 @@ impl Time {
         let Some(line) = self.list.selected() else {
             return Outcome::notice("nothing is selected");
         };
+        if let Some(jump) = line.jump.clone() {
+            return Outcome::Goto(ViewId::Sites, jump);
+        }
+        // The rows that other views show too: other ones would take their place.
+        let rows = match self.by() {
+            By::Site => Some(cx.data.site_rows().to_vec()),
+            by => cx.rows(by),
+        };
+        let Some(rows) = rows else {
+            return Outcome::notice("its sites are not known yet; press Enter again");
+        };
         let look_up = || {
-            let rows = cx.data.rows((self.by(), Measure::Live, Frames::Folded));
             let profile = &cx.data.profile;
             let mut rows = rows.iter();
             let row = rows.find(|row| Identity::of(profile, row) == line.identity)?;
             jump_to(cx.data, row)
         };
-        let jump = line.jump.clone().or_else(look_up);
-        Outcome::goto(ViewId::Sites, jump, "this row has no sites")
+        Outcome::goto(ViewId::Sites, look_up(), "this row has no sites")
     }
 }
 
@@ -498,6 +530,13 @@ impl View for Time {
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         let [chart, head, table, details] = panes(cx, area);
+        if self.moments.is_empty() {
+            let mut lines = Lines::new(area, buffer);
+            for line in paragraph(NO_MOMENTS, area.width.into(), "") {
+                lines.line(&line, theme::plain());
+            }
+            return;
+        }
         let profile = &cx.data.profile;
         let time_ns = |at: usize| self.moments.get(at).map(|moment| moment.time_ns(profile));
         let overlay = timeline::Overlay {

@@ -98,6 +98,21 @@ impl<T> List<T> {
         self.clamp();
     }
 
+    /// Replaces the rows, unless they are not known yet. The old rows then stay, with the
+    /// selection.
+    pub(crate) fn replace_known<K: PartialEq>(
+        &mut self,
+        rows: Option<Vec<T>>,
+        key: impl Fn(&T) -> K,
+        keep_first: bool,
+        height: usize,
+    ) {
+        match rows {
+            Some(rows) => self.replace(rows, key, keep_first, height),
+            None => self.resize(height),
+        }
+    }
+
     /// Replaces the rows. Keeps the row with the same key selected, else selects the first row. If
     /// the user never moved, selects the first row, unless `keep_first`.
     pub(crate) fn replace<K: PartialEq>(
@@ -176,7 +191,9 @@ mod tests {
         assert_eq!(list.selected(), Some(&"a"), "the first, whatever it is");
         list.replace(vec!["b", "a"], |row| *row, true, 10);
         assert_eq!(list.selected(), Some(&"a"));
-        list.replace(vec!["b"], |row| *row, true, 10);
+        list.replace_known(None, |row| *row, true, 1);
+        assert_eq!((list.selected(), list.height), (Some(&"a"), 1));
+        list.replace_known(Some(vec!["b"]), |row| *row, true, 10);
         assert_eq!(list.place("row"), "row 1 of 1");
     }
 }

@@ -55,7 +55,7 @@ impl View for Arenas {
         let [_, table, _] = render::panes(cx, cx.area(), cx.data.profile.arenas().len());
         let key = |row: &Arc<Row>| row.key.clone();
         let (rows, is_open) = (cx.rows(By::Arena), self.inside.is_some());
-        self.list.replace(rows, key, is_open, rows_in(table));
+        self.list.replace_known(rows, key, is_open, rows_in(table));
         self.inside.take_if(|inside| !inside.refresh(cx));
     }
 

@@ -40,8 +40,11 @@ impl View for Overview {
         let [.., owners] = render::panes(cx, cx.area());
         let mut rows = cx.rows(By::Owner);
         let filter = self.filter.as_ref();
-        rows.retain(|row| filter.is_none_or(|filter| filter.is_match(&row.key)));
-        self.owners.replace(rows, key, false, rows_in(owners));
+        if let Some(rows) = &mut rows {
+            rows.retain(|row| filter.is_none_or(|filter| filter.is_match(&row.key)));
+        }
+        let height = rows_in(owners);
+        self.owners.replace_known(rows, key, false, height);
     }
 
     fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {

@@ -38,7 +38,7 @@ impl Groups {
     pub(super) fn next(&mut self, cx: &Context<'_>) {
         let at = self.by.and_then(|by| ALL.iter().position(|b| *b == by));
         self.by = ALL.get(at.map_or(0, |at| at + 1)).copied();
-        (self.list.cursor, self.filter, self.sort) = Default::default();
+        (self.list, self.filter, self.sort) = Default::default();
         self.refresh(cx, false);
     }
 
@@ -52,11 +52,14 @@ impl Groups {
             filter.is_none_or(|filter| filter.is_match(&row.key))
         };
         let mut rows = cx.rows(by);
-        rows.retain(is_listed);
-        self.table(by, cx).sort(&mut rows);
+        if let Some(rows) = &mut rows {
+            rows.retain(is_listed);
+            self.table(by, cx).sort(rows);
+        }
         let key = |row: &Arc<Row>| row.key.clone();
         let [list, _] = self.panes(cx, cx.area());
-        self.list.replace(rows, key, keep_first, rows_in(list));
+        let height = rows_in(list);
+        self.list.replace_known(rows, key, keep_first, height);
     }
 
     /// Returns the grouping and the key of the selected row.
