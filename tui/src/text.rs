@@ -2,7 +2,6 @@
 //! before it reaches the terminal. Only `heapglass_profiler::units` formats figures.
 
 use heapglass_profiler::table::without_arguments;
-use std::any::Any;
 use std::borrow::Cow;
 
 use heapglass_profiler::units::printable;
@@ -11,15 +10,6 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Returns the width of `text` in cells.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
-}
-
-/// Returns the message of a panic.
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied());
-    text.unwrap_or("no message").to_owned()
 }
 
 /// Escapes control characters and direction marks in `name`, and turns tabs into spaces.

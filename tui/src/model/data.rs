@@ -1,6 +1,7 @@
 //! One loaded profile with the look-ups of the views. Never panics on invalid ids in a profile, but
 //! returns `None`.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -15,15 +16,15 @@ use heapglass_profiler::fields::Field;
 use heapglass_profiler::growth::{Allocated, Moment, Rate};
 use heapglass_profiler::leaks::{Leaks, leaks};
 use heapglass_profiler::profile::{
-    Frame, FrameId, Frames, Function, FunctionId, Label, Measure, Profile, Site, State, TypeId,
-    TypeKind, TypeName,
+    Frame, FrameId, Frames, Function, FunctionId, Label, Measure, PhaseSpan, Profile, Site, State,
+    TypeId, TypeKind, TypeName,
 };
 use heapglass_profiler::table::{By, Detail, Row, rows};
 use heapglass_profiler::units::printable;
 
 use super::base::Base;
 use super::prompt::Pattern;
-use crate::text::{clean, panic_text};
+use crate::text::clean;
 
 /// The rows of a grouping, with the measure and frames they were computed for.
 type RowsKey = (By, Measure, Frames);
@@ -41,6 +42,7 @@ pub(crate) struct Data {
     /// of a large recording.
     rows: Mutex<HashMap<By, (RowsKey, Rows)>>,
     histories: OnceLock<Vec<Vec<Point>>>,
+    phase_spans: OnceLock<Vec<PhaseSpan>>,
     /// `true` if the functions have no names yet. A profile with the same figures and names
     /// follows.
     pub(crate) is_early: bool,
@@ -82,6 +84,15 @@ impl std::fmt::Debug for Done {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Done")
     }
+}
+
+/// Returns the message of a panic.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("no message").to_owned()
 }
 
 /// The number of sites from which rows and trees are computed on another thread.
@@ -423,6 +434,12 @@ impl Data {
     pub(crate) fn histories(&self) -> &[Vec<Point>] {
         let arenas = self.profile.arenas().iter();
         self.histories.get_or_init(|| arenas.map(points).collect())
+    }
+
+    /// Returns the phases that ended at a checkpoint, in the order of their ends.
+    pub(crate) fn phase_spans(&self) -> &[PhaseSpan] {
+        let compute = || self.profile.phase_spans();
+        self.phase_spans.get_or_init(compute)
     }
 
     /// Returns the reason why some blocks have no type, with advice, escaped.

@@ -16,7 +16,7 @@ mod view_id;
 pub use base::Base;
 pub(crate) use command::{Command, Edit, Format};
 pub(crate) use context::{Context, Jump, Outcome};
-pub(crate) use data::{Data, Job, have_same_nodes};
+pub(crate) use data::{Data, Job, have_same_nodes, panic_text};
 pub(crate) use message::{Message, Order};
 pub(crate) use pointer::{Action, Pointer};
 pub(crate) use prompt::{Pattern, Prompt};

@@ -22,7 +22,7 @@ pub enum ViewId {
     Time,
     /// Live blocks: what grows, and what is left at exit.
     Leaks,
-    /// Who holds the heap in a snapshot, as a tree.
+    /// The holders of the heap in a snapshot, as a tree.
     Heap,
     /// Changes that save memory.
     Advice,

@@ -13,8 +13,7 @@ use heapglass_profiler::profile::{Frames, Profile, State};
 use heapglass_profiler::table::By;
 use heapglass_profiler::units::Nanos;
 
-use crate::model::{Data, Message, Order};
-use crate::text::panic_text;
+use crate::model::{Data, Message, Order, panic_text};
 use crate::{Base, Options, Source};
 
 /// The main loop's handle of the loader. Dropping it ends the thread after the current load.

@@ -34,9 +34,9 @@ pub(super) fn render(data: &Data, overlay: Overlay, area: Rect, buffer: &mut Buf
         return write(buffer, area, "no timeline was recorded", theme::dim());
     }
     let spans = if overlay.has_phases && area.height >= 5 {
-        profile.phase_spans()
+        data.phase_spans()
     } else {
-        Vec::new()
+        &[]
     };
     let lane = u16::from(!spans.is_empty());
     let [top_line, plot, phases, axis] = split(area, [1, area.height - 2 - lane, lane, 1]);
@@ -64,7 +64,7 @@ pub(super) fn render(data: &Data, overlay: Overlay, area: Rect, buffer: &mut Buf
         let place = columns(plot, at, 1);
         chart::column((live.unwrap_or(0), top), above, place, buffer);
     }
-    draw_phases(&spans, end, chart::beside_axis(phases), buffer);
+    draw_phases(spans, end, chart::beside_axis(phases), buffer);
     if let Some(moment) = moment {
         let at = column_of(moment, end, axis.width as usize) as u16;
         for row in columns(plot, at, 1).rows() {
