@@ -21,7 +21,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use crate::growth::{Grown, Moment};
-use crate::profile::{Age, Figures, Frames, Group, Measure, Profile, Site, State};
+use crate::profile::{Age, Figures, Frames, FunctionId, Group, Measure, Profile, Site, State};
 use crate::snapshot::{NotReached, Snapshot, confirmed};
 use crate::table::{By, Detail, SiteLabel, holders, rows};
 
@@ -114,6 +114,7 @@ pub fn leaks(profile: &Profile) -> Leaks {
     let has_moments = profile.process.merged.is_none();
     let since = has_moments.then(|| Moment::nearest(profile, profile.process.duration_ns / 2));
     let of_statics = sites_of_statics(profile);
+    let initializers = initializers(profile);
     let unreachable = unreachable(profile.snapshots());
     let bytes_of = |site: &usize| {
         let known = unreachable.as_ref()?.get(&(*site as u32));
@@ -138,7 +139,7 @@ pub fn leaks(profile: &Profile) -> Leaks {
             };
             let unreachable = detail.sites.iter().filter_map(bytes_of);
             Some(LeakRow {
-                kind: kind(profile, &detail.sites, &of_statics),
+                kind: kind(profile, &detail.sites, &of_statics, &initializers),
                 grown: Grown { from, to },
                 age: profile.age(&detail.sites, &figures),
                 unreachable_bytes: unreachable.fold(0, u64::saturating_add),
@@ -167,13 +168,18 @@ pub fn leaks(profile: &Profile) -> Leaks {
 }
 
 /// Returns the kind of a row: that of all its sites, else [`Kind::Program`].
-fn kind(profile: &Profile, sites: &[usize], of_statics: &HashSet<u32>) -> Kind {
+fn kind(
+    profile: &Profile,
+    sites: &[usize],
+    of_statics: &HashSet<u32>,
+    initializers: &HashSet<FunctionId>,
+) -> Kind {
     let mut kinds = sites.iter().filter_map(|&index| {
         let site = profile.sites.get(index)?;
         Some(match site.group {
             Some(Group::Runtime) => Kind::Start,
             _ if of_statics.contains(&(index as u32)) => Kind::Static,
-            _ if initializes_static(profile, site) => Kind::Static,
+            _ if initializes_static(profile, site, initializers) => Kind::Static,
             _ => Kind::Program,
         })
     });
@@ -186,7 +192,16 @@ fn kind(profile: &Profile, sites: &[usize], of_statics: &HashSet<u32>) -> Kind {
 }
 
 /// Returns `true` if a static, or a thread-local, was being initialized when a site asked.
-fn initializes_static(profile: &Profile, site: &Site) -> bool {
+fn initializes_static(profile: &Profile, site: &Site, initializers: &HashSet<FunctionId>) -> bool {
+    let mut frames = profile.innermost_first(site);
+    frames.any(|frame| {
+        let frame = profile.frames().get(frame.0 as usize);
+        frame.is_some_and(|frame| initializers.contains(&frame.function))
+    })
+}
+
+/// Returns the functions that initialize a static or a thread-local.
+fn initializers(profile: &Profile) -> HashSet<FunctionId> {
     const INITIALIZERS: [&str; 5] = [
         "OnceLock<T>::initialize",
         "lazy_lock::LazyLock<",
@@ -194,11 +209,11 @@ fn initializes_static(profile: &Profile, site: &Site) -> bool {
         "lazy_static::lazy::Lazy<T>::get",
         "thread_local::native::lazy::Storage<",
     ];
-    let mut frames = profile.innermost_first(site);
-    frames.any(|frame| {
-        let function = profile.lookup(frame).map(|(_, function)| &function.name);
-        function.is_some_and(|name| INITIALIZERS.iter().any(|part| name.contains(part)))
-    })
+    let functions = (0..).map(FunctionId).zip(profile.functions());
+    functions
+        .filter(|(_, function)| INITIALIZERS.iter().any(|part| function.name.contains(part)))
+        .map(|(id, _)| id)
+        .collect()
 }
 
 /// Returns the sites whose blocks are held by statics alone in the last snapshot, with everything
