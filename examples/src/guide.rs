@@ -23,13 +23,16 @@ pages! {
     cost "docs/src/cost.md"
     decoders "docs/src/decoders.md"
     fields "docs/src/fields.md"
+    fleet "docs/src/fleet.md"
     how "docs/src/how.md"
     leak "docs/src/leak.md"
     peak "docs/src/peak.md"
+    pull_requests "docs/src/pull-requests.md"
     services "docs/src/services.md"
     snapshots "docs/src/snapshots.md"
     tests "docs/src/tests.md"
     tools "docs/src/tools.md"
+    tui "docs/src/tui.md"
     wasm "docs/src/wasm.md"
 }
 

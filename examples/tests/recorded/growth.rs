@@ -99,7 +99,7 @@ fn marks_and_ends_of_outermost_phases_are_checkpoints_and_the_first_ones_stay() 
     assert!(near.distance_ns.unsigned_abs() < 200_000_000, "{near:?}");
     let error = moment(&profile, "wram", Side::To).expect_err("no such mark");
     assert!(
-        error.contains("warm, stopping, load, start, end"),
+        error.contains("warm, stopping, load, start, peak, end"),
         "{error}"
     );
 }
