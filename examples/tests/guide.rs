@@ -51,7 +51,17 @@ fn every_block_says_its_language_and_rust_is_compiled() {
     for page in PAGES {
         for (words, inside) in blocks(&read(page)) {
             let language = words.split(',').next().unwrap_or_default();
-            let known = ["rust", "sh", "text", "toml", "yaml", "json", "dockerfile"];
+            let known = [
+                "rust",
+                "sh",
+                "text",
+                "toml",
+                "yaml",
+                "json",
+                "dockerfile",
+                "sql",
+                "python",
+            ];
             assert!(
                 known.contains(&language),
                 "{page}: `{words}` before\n{inside}"
