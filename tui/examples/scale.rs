@@ -27,7 +27,6 @@ mod linux {
     use heapglass_profiler::profile::{Frames, Profile};
     use heapglass_tui::{Options, Source};
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     use rustix::termios::{Winsize, tcsetwinsize};
 
     const COLUMNS: u16 = 200;
@@ -83,9 +82,7 @@ mod linux {
     }
 
     fn measure(size: &[String], actions: u32) {
-        let pty = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
-        grantpt(&pty).expect("granted");
-        unlockpt(&pty).expect("unlocked");
+        let (mut pty, theirs) = fixture::terminal();
         let winsize = Winsize {
             ws_row: ROWS,
             ws_col: COLUMNS,
@@ -93,12 +90,7 @@ mod linux {
             ws_ypixel: 0,
         };
         tcsetwinsize(&pty, winsize).expect("a size");
-        let name = ptsname(&pty, Vec::new()).expect("a name");
-        let name = name.to_str().expect("a path");
-        let side = || {
-            let file = File::options().read(true).write(true).open(name);
-            Stdio::from(file.expect("the other side"))
-        };
+        let side = || Stdio::from(theirs.try_clone().expect("the other side"));
         let mut child = Command::new("setsid")
             .arg("--ctty")
             .arg(std::env::current_exe().expect("this program"))
@@ -111,7 +103,7 @@ mod linux {
             .stderr(Stdio::inherit())
             .spawn()
             .expect("setsid of util-linux");
-        let mut pty = File::from(pty);
+        drop(theirs);
         let process = child.id();
         let mut seen = String::new();
         // The hints, which the loading screen has not. Styles separate the words.

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::text::count_per_second;
 use crate::profile::{Frames, Measure, Profile};
-use crate::table::{By, bytes_per_second, per_second, rows};
-use crate::units::Count;
+use crate::table::{By, bytes_per_second, rows};
 
 /// The bytes and blocks that each row of a grouping had allocated when the recording was read.
 #[derive(Clone, Debug, Default)]
@@ -70,11 +70,7 @@ impl Rate {
 
     /// Spells the blocks: `20,000`.
     pub fn blocks_text(&self) -> String {
-        if self.blocks < 10.0 {
-            per_second(self.blocks)
-        } else {
-            Count(self.blocks.round() as u64).to_string()
-        }
+        count_per_second(self.blocks)
     }
 }
 

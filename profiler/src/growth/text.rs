@@ -174,11 +174,14 @@ pub(super) fn signed_rate(rate: f64) -> String {
 
 /// Spells a growth in blocks for each second.
 pub(super) fn signed_count(rate: f64) -> String {
-    let number = rate.abs();
-    let number = if number < 10.0 {
-        per_second(number)
+    format!("{}{}", sign(rate), count_per_second(rate.abs()))
+}
+
+/// Spells a number of blocks for each second: `20,000`, `9.9`.
+pub(super) fn count_per_second(rate: f64) -> String {
+    if rate < 10.0 {
+        per_second(rate)
     } else {
-        Count(number.round() as u64).to_string()
-    };
-    format!("{}{number}", sign(rate))
+        Count(rate.round() as u64).to_string()
+    }
 }

@@ -129,11 +129,9 @@ pub fn leaks(profile: &Profile) -> Leaks {
             };
             let figures = row.figures;
             let to = (figures.live_bytes, figures.live_blocks);
+            let held = profile.live_at_checkpoints(&detail.sites);
             let from = match since {
-                Some(Moment::Checkpoint(at)) => {
-                    let held = profile.live_at_checkpoints(&detail.sites);
-                    held.get(at).copied().unwrap_or_default()
-                }
+                Some(Moment::Checkpoint(at)) => held.get(at).copied().unwrap_or_default(),
                 Some(_) => (0, 0),
                 None => to,
             };
@@ -141,7 +139,7 @@ pub fn leaks(profile: &Profile) -> Leaks {
             Some(LeakRow {
                 kind: kind(profile, &detail.sites, &of_statics, &initializers),
                 grown: Grown { from, to },
-                age: profile.age(&detail.sites, &figures),
+                age: profile.age_of(&held, &figures),
                 unreachable_bytes: unreachable.fold(0, u64::saturating_add),
                 label: detail.label,
                 sites: detail.sites,

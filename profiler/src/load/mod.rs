@@ -277,7 +277,7 @@ impl Counted {
             mut recording,
             profile,
             ..
-        } = Unnamed::of(recording, snapshots);
+        } = Unnamed::counted(recording, snapshots, &peak, counted);
         recording.stacks = stacks;
         Ok(Counted {
             recording,
@@ -297,15 +297,25 @@ struct Unnamed {
 
 impl Unnamed {
     /// Counts.
-    fn of(mut recording: Recording, snapshots: Vec<Snapshot>) -> Self {
+    fn of(recording: Recording, snapshots: Vec<Snapshot>) -> Self {
+        let peak = counters::find_peak(&recording);
+        let counted = CountedSites::of(&recording, &peak);
+        Unnamed::counted(recording, snapshots, &peak, counted)
+    }
+
+    /// Counts the rows of these sites.
+    fn counted(
+        mut recording: Recording,
+        snapshots: Vec<Snapshot>,
+        peak: &counters::Peak,
+        counted: CountedSites,
+    ) -> Self {
         let mut profile = Profile {
             process: process::describe(&recording),
             snapshots,
             ..Profile::default()
         };
-        let peak = counters::find_peak(&recording);
-        profile.capture = moments::capture(&recording, &peak);
-        let counted = CountedSites::of(&recording, &peak);
+        profile.capture = moments::capture(&recording, peak);
         profile.checkpoints = counters::checkpoints(&recording, &counted);
         // What is not needed again: of a large recording it is most.
         for lane in &mut recording.lanes {
@@ -315,7 +325,7 @@ impl Unnamed {
             snapshot.renumber(|number| counted.position(number).map(|site| site as u32));
         }
         profile.site_numbers.clone_from(&counted.numbers);
-        let (sites, impossible) = counters::count(&recording, &peak, &counted);
+        let (sites, impossible) = counters::count(&recording, peak, &counted);
         for site in &sites {
             profile.totals.add(&site.figures);
         }

@@ -38,13 +38,7 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
             _ => "none",
         }
         .to_owned(),
-        architecture: match header.arch {
-            arch::X86_64 => "x86_64",
-            arch::AARCH64 => "aarch64",
-            arch::WASM32 => "wasm32",
-            _ => "",
-        }
-        .to_owned(),
+        architecture: arch::name(header.arch).unwrap_or_default().to_owned(),
         linear_memory: linear_memory(header),
         peak_error_bytes: error.max(discrepancy),
         peak_discrepancy_bytes: discrepancy,

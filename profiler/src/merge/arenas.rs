@@ -27,7 +27,7 @@ impl Arenas {
     /// Adds the arenas of a recording.
     ///
     /// # Errors
-    /// Returns a sentence if the sum has no room.
+    /// Returns a sentence if the sum would exceed a limit of the format.
     pub(super) fn add(
         &mut self,
         recording: &Recording,

@@ -97,12 +97,7 @@ fn mode_name(mode: u32) -> String {
 }
 
 fn arch_name(arch: u32) -> &'static str {
-    match arch {
-        arch::X86_64 => "x86_64",
-        arch::AARCH64 => "aarch64",
-        arch::WASM32 => "wasm32",
-        _ => "unknown",
-    }
+    arch::name(arch).unwrap_or("unknown")
 }
 
 fn unwinder_name(unwinder: u32) -> &'static str {

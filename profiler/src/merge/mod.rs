@@ -1,9 +1,8 @@
 //! The sum of several recordings of one build and mode, as a recording that everything else reads.
 //!
-//! Figures are added site by site: `load` counts each recording as for its report,
-//! and the counted figures are added. So the report of the sum has the sums of the reports. The
-//! peaks of recordings are of different times; their sum is called a sum of peaks wherever it is
-//! shown.
+//! Figures are added site by site: `load` counts each recording as for its report, and the counted
+//! figures are added. So the report of the sum has the sums of the reports. The peaks of recordings
+//! are of different times; their sum is called a sum of peaks wherever it is shown.
 //!
 //! Recordings are read one after another, and the sum is bounded by the limits of one recording. It
 //! depends neither on the order of the recordings nor on whether some of them were merged before.
@@ -103,8 +102,8 @@ impl Merge {
     ///
     /// # Errors
     /// Returns an error if the recording cannot be read, if its figures cannot be trusted, if it is
-    /// of another build, mode or way to walk stacks than the first one, if it is in the sum already,
-    /// or if the sum has no room for it.
+    /// of another build, mode or way to walk stacks than the first one, if it is in the sum
+    /// already, or if the sum would exceed a limit of the format.
     pub fn add(&mut self, path: &Path) -> Result<(), Error> {
         let counted = Counted::open(path)?;
         let unmergeable = |why| Error::unmergeable(path, why);

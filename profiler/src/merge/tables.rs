@@ -88,7 +88,7 @@ impl Tables {
     /// matched when a site needs them.
     ///
     /// # Errors
-    /// Returns a sentence if the sum has no room.
+    /// Returns a sentence if the sum would exceed a limit of the format.
     pub(super) fn read<'a>(&mut self, recording: &'a Recording) -> Result<Numbers<'a>, String> {
         let mut numbers = Numbers {
             recording,
@@ -188,7 +188,7 @@ impl Tables {
     /// Returns the number of a site in the sum.
     ///
     /// # Errors
-    /// Returns a sentence if the sum has no room.
+    /// Returns a sentence if the sum would exceed a limit of the format.
     pub(super) fn site(&mut self, numbers: &mut Numbers<'_>, site: u32) -> Result<u32, String> {
         if site < FIRST_SITE {
             return Ok(site);
@@ -378,7 +378,7 @@ pub(super) struct Ordered {
     pub(super) scopes_of: Vec<u32>,
 }
 
-/// Refuses what has no room in a recording.
+/// Refuses more than a recording can have.
 pub(super) fn check(what: &str, length: usize, most: usize) -> Result<(), String> {
     if length <= most {
         return Ok(());
@@ -388,7 +388,8 @@ pub(super) fn check(what: &str, length: usize, most: usize) -> Result<(), String
     ))
 }
 
-/// Returns the numbers below `length` in the order of their keys; those below `fixed` stay in front.
+/// Returns the numbers below `length` in the order of their keys; those below `fixed` stay in
+/// front.
 fn sorted<K: Ord>(length: usize, fixed: u32, key: impl Fn(u32) -> K) -> Vec<u32> {
     let mut order: Vec<u32> = (0..length as u32).collect();
     order[fixed as usize..].sort_by_key(|number| key(*number));

@@ -35,6 +35,11 @@ impl Profile {
     /// A block that is live now, but is not among those that were live at a checkpoint, was
     /// allocated after it. Of those that were live then, no more can be gone than were ever freed.
     pub fn age(&self, sites: &[usize], figures: &Figures) -> Age {
+        self.age_of(&self.live_at_checkpoints(sites), figures)
+    }
+
+    /// Returns the same, from what the sites held at each checkpoint.
+    pub(crate) fn age_of(&self, held: &[(u64, u64)], figures: &Figures) -> Age {
         let live = figures.live_blocks;
         let end_ns = self.process.duration_ns;
         // Weights of samples are no blocks, and the duration of merged recordings is a sum.
@@ -43,12 +48,11 @@ impl Profile {
             return Age::default();
         }
         let is_half = |blocks: u64| blocks >= live.div_ceil(2);
-        let held = self.live_at_checkpoints(sites).into_iter();
         let mut age = Age {
             at_least_ns: None,
             at_most_ns: Some(end_ns),
         };
-        for ((_, then), checkpoint) in held.zip(self.checkpoints()) {
+        for (&(_, then), checkpoint) in held.iter().zip(self.checkpoints()) {
             // Only a damaged recording has a checkpoint after its end.
             let Some(ago_ns) = end_ns.checked_sub(checkpoint.time_ns) else {
                 continue;

@@ -283,8 +283,8 @@ pub(super) fn module_key(profile: &Profile, site: &Site) -> String {
     }
 }
 
-/// Returns the loaded images other than the executable whose code asked for blocks live at the peak,
-/// the largest first: path and figures.
+/// Returns the loaded images other than the executable whose code asked for blocks live at the
+/// peak, the largest first: path and figures.
 pub(crate) fn libraries(profile: &Profile) -> Vec<(String, Figures)> {
     let executable = &profile.process.executable;
     let rows = super::rows(profile, By::Module, Measure::Peak, Frames::Folded);

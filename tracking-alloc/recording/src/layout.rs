@@ -215,6 +215,16 @@ pub mod arch {
     pub const AARCH64: u32 = 2;
     /// WebAssembly, 32 bits: one thread, no stacks, no clock; recorded in memory.
     pub const WASM32: u32 = 3;
+
+    /// Returns the name of an architecture in reports; `None` if this version does not know it.
+    pub fn name(arch: u32) -> Option<&'static str> {
+        match arch {
+            X86_64 => Some("x86_64"),
+            AARCH64 => Some("aarch64"),
+            WASM32 => Some("wasm32"),
+            _ => None,
+        }
+    }
 }
 
 /// Values of [`Header::unwinder`].

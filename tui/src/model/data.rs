@@ -59,8 +59,8 @@ pub(crate) struct Data {
     allocated: Option<Allocated>,
     /// The allocations of each owner for each second since the previous profile.
     rates: Option<HashMap<String, Rate>>,
-    /// Called after each job of another thread, with its panic if it panicked; not set for small profiles and in tests,
-    /// where everything is computed when it is asked for.
+    /// Called after each job of another thread, with its panic if it panicked; not set for small
+    /// profiles and in tests, where everything is computed when it is asked for.
     done: OnceLock<Arc<Done>>,
     jobs: Mutex<Vec<Job>>,
 }

@@ -10,7 +10,6 @@ use heapglass_fixture as fixture;
 use heapglass_profiler::Early;
 use heapglass_profiler::profile::Profile;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::{Options, Source};
@@ -64,9 +63,7 @@ const ROWS: u16 = 24;
 
 impl Terminal {
     fn start(variables: &[(&str, &str)]) -> Terminal {
-        let pty = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
-        grantpt(&pty).expect("granted");
-        unlockpt(&pty).expect("unlocked");
+        let (pty, theirs) = fixture::terminal();
         let size = Winsize {
             ws_row: ROWS,
             ws_col: COLUMNS,
@@ -74,12 +71,7 @@ impl Terminal {
             ws_ypixel: 0,
         };
         tcsetwinsize(&pty, size).expect("a size");
-        let name = ptsname(&pty, Vec::new()).expect("a name");
-        let name = name.to_str().expect("a path");
-        let side = || {
-            let file = File::options().read(true).write(true).open(name);
-            Stdio::from(file.expect("the other side"))
-        };
+        let side = || Stdio::from(theirs.try_clone().expect("the other side"));
         let program = std::env::current_exe().expect("this program");
         // The pseudo-terminal becomes the controlling terminal, so that its size is the one asked
         // for.
@@ -99,7 +91,7 @@ impl Terminal {
             .spawn()
             .expect("setsid of util-linux");
         Terminal {
-            pty: File::from(pty),
+            pty,
             child,
             written: Vec::new(),
             screen: vec![vec![' '; COLUMNS.into()]; ROWS.into()],

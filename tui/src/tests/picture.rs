@@ -42,7 +42,8 @@ fn screen(keys: &str, width: u16, height: u16) -> Screen {
     screen
 }
 
-/// Returns the colours of a cell: the text's and, unless it is that of the ground, the background's.
+/// Returns the colours of a cell: the text's and, unless it is that of the ground, the
+/// background's.
 fn colours(cell: &Cell) -> (String, Option<String>) {
     let [fg, bg] = [cell.fg, cell.bg].map(hex);
     if cell.modifier.contains(Modifier::REVERSED) {
@@ -169,8 +170,8 @@ fn svg(buffer: &Buffer, title: &str) -> String {
     out
 }
 
-/// Returns the parts of a text between two or more spaces, each with the number of characters before
-/// it.
+/// Returns the parts of a text between two or more spaces, each with the number of characters
+/// before it.
 fn parts(text: &str) -> Vec<(usize, &str)> {
     let mut parts = Vec::new();
     let mut before = 0;

@@ -316,8 +316,7 @@ pub(crate) fn select(all: &[Program], names: &[String]) -> Result<Vec<Program>, 
         })
     };
     let mut chosen: Vec<&Program> = Vec::new();
-    // Bases stand before the programs that are compared with them, so the other way round none is
-    // missed.
+    // Backwards, because bases come before the programs that are compared with them.
     for program in all.iter().rev() {
         let is_base = chosen.iter().any(|one| one.base == Some(program.name));
         if is_base || is_asked_for(program) {

@@ -1,4 +1,5 @@
-//! The work under `TrackingAlloc` over jemalloc, not recorded, or recorded if `HEAPGLASS_OUT` is set.
+//! The work under `TrackingAlloc` over jemalloc, not recorded, or recorded if `HEAPGLASS_OUT` is
+//! set.
 
 use tikv_jemallocator::Jemalloc;
 use tracking_alloc::TrackingAlloc;

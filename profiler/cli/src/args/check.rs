@@ -46,8 +46,8 @@ pub(crate) struct Check {
     /// --tolerance. May be given several times; the check then uses the medians
     #[arg(long, value_name = "BASE")]
     pub(crate) against: Vec<PathBuf>,
-    /// Read symbols of the earlier recordings from this executable, if the executable has moved; it
-    /// must be the same build
+    /// Read symbols of the earlier recordings from this executable, if the executable has moved;
+    /// it must be the same build
     #[arg(long, value_name = "PATH", requires = "against")]
     pub(crate) base_binary: Option<PathBuf>,
     /// Allow this much growth over --against. A few KiB are always allowed unless this is 0

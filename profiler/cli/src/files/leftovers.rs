@@ -137,9 +137,14 @@ pub(crate) fn leave_signals() {
 
 /// Removes everything that was entered.
 pub(crate) fn remove_all() {
-    let mut known = known();
-    for (path, kind) in std::mem::take(&mut known.paths) {
-        remove(&path, kind);
+    known().remove_all();
+}
+
+impl Known {
+    fn remove_all(&mut self) {
+        for (path, kind) in std::mem::take(&mut self.paths) {
+            remove(&path, kind);
+        }
     }
 }
 
@@ -192,9 +197,7 @@ fn end(signal: i32, passes_on: bool) {
     while known.processes.iter().any(writes) && began.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(5));
     }
-    for (path, kind) in std::mem::take(&mut known.paths) {
-        remove(&path, kind);
-    }
+    known.remove_all();
     let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 

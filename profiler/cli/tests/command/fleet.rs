@@ -137,7 +137,7 @@ fn what_cannot_be_exported_is_one_line_and_leaves_nothing() {
     }
 }
 
-/// What the test knows of a recording.
+/// The facts that a test knows of a recording.
 struct Known {
     service: String,
     version: &'static str,

@@ -33,8 +33,8 @@ const OVERLAP: &str =
 struct Column {
     key: String,
     title: String,
-    /// `text` (cells are numbers of texts), `bytes`, `count`, `ns`, `number`, or `measure` (that of
-    /// the measure that is shown).
+    /// `text` (cells are numbers of texts), `bytes`, `count`, `ns`, `number`, or `measure` (that
+    /// of the measure that is shown).
     unit: &'static str,
     /// Shown at first.
     main: bool,
@@ -46,8 +46,8 @@ pub(super) struct TableJson {
     by: &'static str,
     columns: Vec<Column>,
     rows: Vec<Vec<Value>>,
-    /// The wholes of shares by the key of the figure, as the report has them; absent if rows are no
-    /// part of one.
+    /// The wholes of shares by the key of the figure, as the report has them; absent if rows are
+    /// no part of one.
     #[serde(skip_serializing_if = "Option::is_none")]
     whole: Option<Value>,
     left_out: LeftOut,

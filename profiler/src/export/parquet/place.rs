@@ -120,8 +120,8 @@ pub fn recording_id(process: &Process) -> String {
 }
 
 /// Returns the name of the file of a table, by the [IDs](recording_id) of its recordings in their
-/// order: `samples-7c5bd3a4f18e2960.parquet`. An export of the same recordings has files of the same
-/// names, and an export of others, such as those of another host, has other files.
+/// order: `samples-7c5bd3a4f18e2960.parquet`. An export of the same recordings has files of the
+/// same names, and an export of others, such as those of another host, has other files.
 pub fn file_name<'a>(table: Table, recordings: impl Iterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
     for id in recordings {

@@ -242,17 +242,25 @@ fn a_format_is_found_by_its_name_and_only_by_that() {
     assert_eq!(Format::from_name("xml"), None);
 }
 
-#[test]
-fn no_control_character_of_a_recorded_name_gets_into_a_format() {
+/// A name with what terminals and readers of lines take for commands.
+const EVIL: &str = "evil\u{1b}[31m\n\u{202e};name";
+
+/// Returns a program with one site, in which everything has this name.
+fn named(name: &str) -> Profile {
     let mut b = Builder::new();
-    let evil = "evil\u{1b}[31m\n\u{202e};name";
-    let scope = b.scope(0, evil, 0, 0);
-    let function = b.function(evil, evil, Origin::User);
-    let frame = b.frame(function, Some(evil), 1);
+    let scope = b.scope(0, name, 0, 0);
+    let function = b.function(name, name, Origin::User);
+    let frame = b.frame(function, Some(name), 1);
     b.site(&[frame], scope, figures(1, 1, 1));
     let mut profile = b.build();
-    profile.parts().process.program = evil.into();
-    profile.parts().process.command = vec![evil.into()];
+    profile.parts().process.program = name.into();
+    profile.parts().process.command = vec![name.into()];
+    profile
+}
+
+#[test]
+fn no_control_character_of_a_recorded_name_gets_into_a_format() {
+    let profile = named(EVIL);
     for format in Format::ALL {
         for by in [By::Site, By::Owner, By::Function, By::Crate] {
             let options = ReportOptions {

@@ -196,16 +196,9 @@ fn figure_of_hash(row: &Row) -> i64 {
 
 #[test]
 fn no_control_character_of_a_recorded_name_gets_into_a_table() {
-    let mut b = Builder::new();
-    let evil = "evil\u{1b}[31m\n\u{202e};name";
-    let scope = b.scope(0, evil, 0, 0);
-    let function = b.function(evil, evil, Origin::User);
-    let frame = b.frame(function, Some(evil), 1);
-    b.site(&[frame], scope, figures(1, 1, 1));
-    let mut profile = b.build();
-    profile.parts().process.program = evil.into();
-    profile.parts().capture.mode = evil.into();
-    let labels = Labels::new([("region".to_owned(), evil.to_owned())]).unwrap();
+    let mut profile = named(EVIL);
+    profile.parts().capture.mode = EVIL.into();
+    let labels = Labels::new([("region".to_owned(), EVIL.to_owned())]).unwrap();
     for rows in read(&[&profile], &labels).values() {
         for row in rows {
             let text = row.to_string();

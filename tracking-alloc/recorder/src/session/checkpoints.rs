@@ -228,16 +228,16 @@ pub(crate) fn may_follow_phase() -> bool {
     sys::ticks() >= PHASE_DUE_TICKS.load(Relaxed)
 }
 
-/// Returns the slot of one of the last checkpoints. Returns `None` if later ones have taken its place
-/// in the list.
+/// Returns the slot of one of the last checkpoints. Returns `None` if later ones have taken its
+/// place in the list.
 fn slot_of(number: u64) -> Option<usize> {
     let entry = LAST_SLOTS[number as usize % CHECKPOINT_SLOTS].load(Acquire);
     let slot = (entry & ((1 << SLOT_BITS) - 1)) as usize;
     (entry >> SLOT_BITS == number && slot < CHECKPOINT_SLOTS).then_some(slot)
 }
 
-/// Calls `save` with the slot of each checkpoint taken after number `seen`, and counts the calls. Calls it
-/// twice for some if they are too many to be listed.
+/// Calls `save` with the slot of each checkpoint taken after number `seen`, and counts the calls.
+/// Calls it twice for some if they are too many to be listed.
 pub(crate) fn save_row(moments: &Moments, seen: u64, mut save: impl FnMut(usize)) {
     let mut saved = 0;
     let mut save = |slot| {
