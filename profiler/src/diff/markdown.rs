@@ -7,11 +7,10 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::series::{Change, Verdict};
-use super::text::{amount, difference};
-use super::{Diff, Per, Recording, RowKind};
+use super::text::{amount, difference, rows_title};
+use super::{Diff, Recording, RowKind};
 use crate::profile::Measure;
 use crate::report::markdown::{code_cut, escape};
-use crate::report::page::capital;
 use crate::units::{counted, printable};
 
 /// Rows if no other number is wanted.
@@ -118,17 +117,9 @@ fn write_figures(page: &mut String, name: &str, measure: Measure, change: &Chang
 }
 
 fn write_rows(page: &mut String, diff: &Diff<'_>, top: usize) {
-    let (by, measure) = (diff.options.by, diff.options.measure);
-    let per = diff.options.per.map_or("", Per::words);
-    let title = measure.title_in(diff.naming_state());
-    let title = format!("{}s by difference in {title} {per}", capital(by.name()));
-    let [added, removed, changed] = diff.kinds();
-    let _ = writeln!(
-        page,
-        "\n{}: {changed} changed, {added} added, {removed} removed, {} equal\n",
-        escape(title.trim_end()),
-        diff.equal_rows
-    );
+    let measure = diff.options.measure;
+    let [title, kinds] = rows_title(diff);
+    let _ = writeln!(page, "\n{}: {kinds}\n", escape(&title));
     if diff.rows.is_empty() {
         return;
     }
@@ -170,7 +161,7 @@ fn write_rows(page: &mut String, diff: &Diff<'_>, top: usize) {
     }
     let more = diff.rows.len() - written;
     if more > 0 {
-        let more = counted(more as u64, &format!("more {}", by.name()));
+        let more = counted(more as u64, &format!("more {}", diff.options.by.name()));
         let _ = writeln!(page, "\n{more}");
     }
 }

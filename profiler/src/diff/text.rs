@@ -165,16 +165,20 @@ fn remark(page: &mut Page<'_>, measure: Measure, change: &Change) {
     }
 }
 
-fn write_rows(page: &mut Page<'_>, diff: &Diff<'_>) {
-    let (by, measure) = (diff.options.by, diff.options.measure);
+/// Returns the title of the rows, and how many there are of each kind.
+pub(super) fn rows_title(diff: &Diff<'_>) -> [String; 2] {
     let [added, removed, changed] = diff.kinds();
     let per = diff.options.per.map_or("", Per::words);
-    let (rows, equal) = (capital(by.name()), diff.equal_rows);
-    let title = measure.title_in(diff.naming_state());
+    let (rows, equal) = (capital(diff.options.by.name()), diff.equal_rows);
+    let title = diff.options.measure.title_in(diff.naming_state());
     let title = format!("{rows}s by difference in {title} {per}");
     let kinds = format!("{changed} changed, {added} added, {removed} removed, {equal} equal");
-    let title = format!("{}: {kinds}", title.trim_end());
-    page.wrap(Style::Heading, "", &title);
+    [title.trim_end().to_owned(), kinds]
+}
+
+fn write_rows(page: &mut Page<'_>, diff: &Diff<'_>) {
+    let (by, measure) = (diff.options.by, diff.options.measure);
+    page.wrap(Style::Heading, "", &rows_title(diff).join(": "));
     if diff.rows.is_empty() {
         page.plain("  (no differences)");
     } else {

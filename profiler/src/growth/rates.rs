@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::text::count_per_second;
-use crate::profile::{Frames, Measure, Profile};
-use crate::table::{By, bytes_per_second, rows};
+use crate::profile::Profile;
+use crate::table::{Row, bytes_per_second};
 
 /// The bytes and blocks that each row of a grouping had allocated when the recording was read.
 #[derive(Clone, Debug, Default)]
@@ -25,12 +25,11 @@ pub struct Rate {
 }
 
 impl Allocated {
-    /// Returns what each row of a profile had allocated.
-    pub fn of(profile: &Profile, by: By) -> Allocated {
-        let rows = rows(profile, by, Measure::Total, Frames::Folded).into_iter();
-        let figures = rows.map(|row| {
+    /// Returns what each of these rows of a profile had allocated.
+    pub fn of<'r>(profile: &Profile, rows: impl IntoIterator<Item = &'r Row>) -> Allocated {
+        let figures = rows.into_iter().map(|row| {
             let allocated = (row.figures.total_bytes, row.figures.total_blocks);
-            (row.key, allocated)
+            (row.key.clone(), allocated)
         });
         Allocated {
             time_ns: profile.process.duration_ns,

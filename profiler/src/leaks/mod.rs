@@ -32,8 +32,6 @@ pub struct Leaks {
     /// The earlier moment of the growth: the one nearest to half of the recording. `None` for the
     /// sum of several recordings, which has no moments.
     pub since: Option<Moment>,
-    /// `true` if rows are ordered by growth, because the program still runs.
-    pub is_by_growth: bool,
     /// `true` if two snapshots tell which blocks nothing reaches.
     pub has_unreachable: bool,
     /// Rows by site with live bytes: those of the program first, then those of statics and of the
@@ -159,7 +157,6 @@ pub fn leaks(profile: &Profile) -> Leaks {
     });
     Leaks {
         since,
-        is_by_growth,
         has_unreachable: unreachable.is_some(),
         rows,
     }

@@ -15,7 +15,7 @@ use crate::model::{
 };
 use crate::pages::Page;
 use crate::pages::menu::Menu;
-use crate::views::View;
+use crate::views::{View, WHEEL};
 use crate::widgets::List;
 
 /// Applies `message` to `app`.
@@ -303,7 +303,7 @@ fn pointed(app: &mut App, pointer: Pointer) {
             None => app.menu = None,
         }
     } else if app.page.is_some() {
-        for command in wheel.into_iter().cycle().take(3) {
+        for command in wheel.into_iter().cycle().take(WHEEL) {
             turn(app, command);
         }
     } else if app.prompt.is_none() && body.contains(pointer.at) {

@@ -102,6 +102,11 @@ impl Outcome {
         Outcome::Notice(text.into())
     }
 
+    /// Says that there are no matches to go to.
+    pub(crate) fn no_search() -> Outcome {
+        Outcome::notice("no search is active; press / to search")
+    }
+
     /// Shows the view at `jump`, or the text `otherwise` if `jump` is `None`.
     pub(crate) fn goto(view: ViewId, jump: Option<Jump>, otherwise: &str) -> Outcome {
         match jump {

@@ -144,12 +144,14 @@ impl Data {
         }
     }
 
-    /// Computes the rates of a running program, from the profile before.
-    pub(crate) fn follow(&mut self, before: Option<&Data>) {
+    /// Computes the rates of a running program, from the profile before. `measure` is that of the
+    /// owners that are shown.
+    pub(crate) fn follow(&mut self, before: Option<&Data>, measure: Measure) {
         if self.profile.process().state != State::Running {
             return;
         }
-        let allocated = Allocated::of(&self.profile, By::Owner);
+        let owners = self.rows((By::Owner, measure, Frames::Folded));
+        let allocated = Allocated::of(&self.profile, owners.iter().map(|row| &**row));
         let before = before.and_then(|before| before.allocated.as_ref());
         self.rates = before.and_then(|before| allocated.rates_since(before));
         self.allocated = Some(allocated);

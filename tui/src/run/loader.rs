@@ -115,7 +115,7 @@ impl<S: Source> Worker<S> {
                         }
                     }
                     let mut data = Data::with_tree(profile, self.base.clone(), self.tree);
-                    data.follow(self.last.as_deref());
+                    data.follow(self.last.as_deref(), self.tree.measure);
                     let data = Arc::new(data);
                     self.last = Some(Arc::clone(&data));
                     // Compute what the first views show. Other views compute their data when they

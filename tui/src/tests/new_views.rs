@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use heapglass_fixture as fixture;
-use heapglass_profiler::profile::{Merged, Profile, State};
+use heapglass_profiler::profile::{Measure, Merged, Profile, State};
 
 use super::Screen;
 use crate::Options;
@@ -51,14 +51,14 @@ fn read_twice(width: u16, height: u16) -> Screen {
     profile.parts().process.state = State::Running;
     profile.parts().process.started_unix_ns = 0;
     let mut before = Data::new(profile.clone(), None);
-    before.follow(None);
+    before.follow(None, Measure::Peak);
     profile.parts().process.duration_ns += 100_000_000;
     for site in profile.parts().sites.iter_mut().take(7) {
         site.figures.total_bytes += 200_000;
         site.figures.total_blocks += 12;
     }
     let mut data = Data::new(profile, None);
-    data.follow(Some(&before));
+    data.follow(Some(&before), Measure::Peak);
     let loaded = Message::Loaded {
         data: Arc::new(data),
         live: true,

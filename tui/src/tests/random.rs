@@ -93,7 +93,7 @@ fn play(seed: u64, keys: usize, profiles: &[Profile], options: Options) {
             3..=6 => mouse(&mut dice, &mut screen),
             _ => screen.key(key(&mut dice)),
         }
-        // What is asked of the main loop is not done here: no file is written, no editor runs.
+        // Requests to the main loop are not carried out here: no file is written, no editor runs.
         screen.app.requests.clear();
         screen.app.exit = None;
         screen.draw();

@@ -9,7 +9,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
 use crate::model::{Command, Context, Jump, Outcome, SourceLine, ViewId};
-use crate::text::{fit_end, fit_owner, paragraph};
+use crate::text::{fit_end, fit_owner};
 use crate::theme;
 use crate::views::View;
 use crate::widgets::{Lines, List, Table, rows_in, split};
@@ -138,9 +138,7 @@ impl View for Advice {
                 "No findings. e also shows small ones.".to_owned()
             };
             lines.rest = area;
-            for line in paragraph(&text, area.width.into(), "") {
-                lines.line(&line, theme::plain());
-            }
+            lines.paragraph(&text, theme::plain());
             return;
         }
         let findings = counted(self.list.rows.len() as u64, "finding");
@@ -194,11 +192,8 @@ impl View for Advice {
             (texts.holder.as_deref().unwrap_or_default(), theme::plain()),
             (texts.remedy.as_str(), theme::dim()),
         ];
-        let cells = usize::from(area.width);
         for (text, style) in parts.into_iter().filter(|(text, _)| !text.is_empty()) {
-            for line in paragraph(text, cells, "") {
-                lines.line(&line, style);
-            }
+            lines.paragraph(text, style);
         }
     }
 }

@@ -18,7 +18,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, SourceLine, ViewId};
-use crate::text::{clean, fit_end, fit_owner, paragraph};
+use crate::text::{clean, fit_end, fit_owner};
 use crate::theme;
 use crate::views::View;
 use crate::widgets::{
@@ -261,7 +261,7 @@ impl Heap {
 
     fn step_match(&mut self, forward: bool, cx: &Context<'_>) -> Outcome {
         if self.pattern.is_none() {
-            return Outcome::notice("no search is active; press / to search");
+            return Outcome::no_search();
         }
         let Some(node) = self.found.step(forward) else {
             return Outcome::notice("nothing found");
@@ -455,9 +455,7 @@ fn absent(data: &Data, area: Rect, buffer: &mut Buffer) {
         "{}. A snapshot says who holds each block, how full containers are, and what nothing reaches.",
         data.no_snapshot()
     );
-    for line in paragraph(&text, area.width.into(), "") {
-        lines.line(&line, theme::plain());
-    }
+    lines.paragraph(&text, theme::plain());
 }
 
 fn table<'a>(

@@ -11,10 +11,10 @@ use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
 use crate::model::{Command, Context, Data, Jump, Outcome, SourceLine, ViewId};
-use crate::text::{clean, fit_owner, fit_type, paragraph};
+use crate::text::{clean, fit_owner, fit_type};
 use crate::theme;
 use crate::views::View;
-use crate::widgets::{Lines, List, Sort, Table, amount, rows_in, split};
+use crate::widgets::{Lines, List, Sort, Table, amount, rows_in, signed, split};
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
@@ -237,7 +237,7 @@ fn heading(data: &Data, leaks: Option<&Leaks>) -> String {
 fn growth<'a>(table: Table<'a, Line>) -> Table<'a, Line> {
     table.right(Heading::GROWN, |line| {
         let grown = line.row().map(|row| row.grown.difference().0);
-        grown.map_or_else(String::new, |bytes| Measure::Live.difference(bytes.into()))
+        grown.map_or_else(String::new, signed)
     })
 }
 
@@ -248,10 +248,7 @@ fn table<'a>(sort: Sort, cx: &'a Context<'_>) -> Table<'a, Line> {
     let has_unreachable = leaks.is_some_and(|leaks| leaks.has_unreachable);
     // A sum of recordings has no moments.
     let has_moments = cx.data.profile.process().merged.is_none();
-    let is_by_growth = leaks.map_or_else(
-        || cx.data.profile.process().state == State::Running,
-        |leaks| leaks.is_by_growth,
-    );
+    let is_by_growth = cx.data.profile.process().state == State::Running;
     let table = Table::sorted(cx, sort);
     // Rows have the order of the first column.
     let table = if is_by_growth {
@@ -372,7 +369,5 @@ fn group_details(kind: Kind, mut lines: Lines<'_>) {
              program asked for them. Enter: show them."
         }
     };
-    for line in paragraph(text, lines.rest.width.into(), "") {
-        lines.line(&line, theme::dim());
-    }
+    lines.paragraph(text, theme::dim());
 }

@@ -87,7 +87,7 @@ pub(crate) trait View {
 }
 
 /// Number of rows that the wheel moves.
-const WHEEL: usize = 3;
+pub(crate) const WHEEL: usize = 3;
 
 /// Moves as far as the wheel does.
 pub(crate) fn wheel<V: View + ?Sized>(view: &mut V, command: Command, cx: &Context<'_>) -> Outcome {

@@ -42,11 +42,7 @@ struct Line {
 /// Returns the areas of chart, table and details.
 fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
     let details = cx.lines_below(if area.height >= 16 { 5 } else { 0 });
-    let chart = match area.height {
-        _ if cx.is_zoomed => 0,
-        0..12 => 0,
-        height => (height * 2 / 5).min(16),
-    };
+    let chart = timeline::height(cx, area);
     split(area, [chart, area.height - details - chart, details])
 }
 

@@ -17,10 +17,10 @@ use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{
     Action, Command, Context, Data, Job, Jump, Outcome, Pointer, Selection, SourceLine, ViewId,
 };
-use crate::text::{clean, fit_middle, fit_owner, fit_path, paragraph};
+use crate::text::{clean, fit_middle, fit_owner, fit_path};
 use crate::theme;
 use crate::views::{View, timeline, wheel};
-use crate::widgets::{Lines, List, Table, noun, rows_in, split};
+use crate::widgets::{Lines, List, Table, noun, rows_in, signed, split};
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
@@ -139,11 +139,7 @@ struct Line {
 fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 4] {
     let head = area.height.min(2);
     let details = cx.lines_below(if area.height >= 16 { 3 } else { 0 });
-    let chart = match area.height {
-        _ if cx.is_zoomed => 0,
-        0..12 => 0,
-        height => (height * 2 / 5).min(16),
-    };
+    let chart = timeline::height(cx, area);
     let table = area.height - head - details - chart;
     split(area, [chart, head, table, details])
 }
@@ -334,7 +330,7 @@ fn growth_text(data: &Data, growth: &Growth<'_>) -> String {
     let mark = data.mark(Measure::Live);
     let mut text = format!(
         "{mark}{} in {mark}{} blocks, in {}",
-        Measure::Live.difference(bytes.into()),
+        signed(bytes),
         Measure::Blocks.difference(blocks.into()),
         Nanos(growth.span_ns())
     );
@@ -532,9 +528,7 @@ impl View for Time {
         let [chart, head, table, details] = panes(cx, area);
         if self.moments.is_empty() {
             let mut lines = Lines::new(area, buffer);
-            for line in paragraph(NO_MOMENTS, area.width.into(), "") {
-                lines.line(&line, theme::plain());
-            }
+            lines.paragraph(NO_MOMENTS, theme::plain());
             return;
         }
         let profile = &cx.data.profile;
@@ -575,9 +569,7 @@ impl Time {
         let table = if self.compared().is_some() {
             let size = |line: &Line| line.grown.difference();
             table
-                .right(Heading::GROWN, move |line| {
-                    Measure::Live.difference(size(line).0.into())
-                })
+                .right(Heading::GROWN, move |line| signed(size(line).0))
                 .right(Heading::GROWN_RATE, |line| line.rate.clone())
                 .only_if(is_wide)
                 .right(Heading::GROWN_BLOCKS, move |line| {

@@ -6,7 +6,7 @@ use heapglass_profiler::units::{Bytes, Nanos};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::model::Data;
+use crate::model::{Context, Data};
 use crate::text::{clean, fit, width};
 use crate::theme;
 use crate::widgets::chart::{self, Values, column_of, scaled};
@@ -23,6 +23,15 @@ pub(super) struct Overlay {
     pub(super) anchor: Option<u64>,
     /// `true` to draw phases.
     pub(super) has_phases: bool,
+}
+
+/// Returns the height of the timeline above the rows of a view.
+pub(super) fn height(cx: &Context<'_>, area: Rect) -> u16 {
+    match area.height {
+        _ if cx.is_zoomed => 0,
+        0..12 => 0,
+        height => (height * 2 / 5).min(16),
+    }
 }
 
 pub(super) fn render(data: &Data, overlay: Overlay, area: Rect, buffer: &mut Buffer) {

@@ -8,7 +8,7 @@ use ratatui::style::Style;
 
 use super::area::{below, right_of};
 use super::write;
-use crate::text::{width, wrap};
+use crate::text::{paragraph, width, wrap};
 use crate::theme;
 
 /// A writer of lines from the top of an area down.
@@ -76,6 +76,13 @@ impl<'a> Lines<'a> {
             place = right_of(place, 2);
         }
         self.rest = below(self.rest, 1);
+    }
+
+    /// Writes a text, broken at spaces. `text` must be escaped.
+    pub(crate) fn paragraph(&mut self, text: &str, style: Style) {
+        for line in paragraph(text, self.rest.width.into(), "") {
+            self.line(&line, style);
+        }
     }
 }
 

@@ -34,26 +34,11 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
     };
     let is_page = ends_in("html");
     let is_picture = ends_in("svg");
+    let held = |by, measure| held(args, by, measure, (is_picture, is_page), &inputs);
     let (by, measure) = match shown {
         Shown::Counted(by, measure) => (by, measure),
-        Shown::Held(by, measure) => {
-            return held(
-                args,
-                HeldBy::Rows(by),
-                measure,
-                (is_picture, is_page),
-                &inputs,
-            );
-        }
-        Shown::Holders(measure) => {
-            return held(
-                args,
-                HeldBy::Holder,
-                measure,
-                (is_picture, is_page),
-                &inputs,
-            );
-        }
+        Shown::Held(by, measure) => return held(HeldBy::Rows(by), measure),
+        Shown::Holders(measure) => return held(HeldBy::Holder, measure),
     };
     for (flag, at) in [("--at", &args.at.at), ("--base-at", &args.base_at)] {
         if let Some(at) = at {

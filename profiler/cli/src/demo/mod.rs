@@ -53,18 +53,19 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
         "heapglass demo: deserializing {what} ({})",
         Bytes(json.len() as u64)
     ));
-    let input = Leftover::new(spool.folder().join(".input.json"), Kind::File);
-    let path = input.path();
+    let path = spool.folder().join(".input.json");
     let cannot = format!("cannot write the demo's input to {}", path.display());
-    File::create_new(path)
-        .and_then(|mut file| file.write_all(json.as_bytes()))
+    let created = Leftover::create(path, Kind::File, |path| File::create_new(path));
+    let (input, mut file) = created.map_err(Error::wrap(cannot.clone()))?;
+    file.write_all(json.as_bytes())
         .map_err(Error::wrap(cannot))?;
+    drop(file);
     let unknown = "cannot find the heapglass executable";
     let me = std::env::current_exe().map_err(Error::wrap(unknown))?;
     let mut command = Command::new(me);
     command
         .args(TARGET)
-        .arg(path)
+        .arg(input.path())
         .env("HEAPGLASS_MODE", "exact")
         .stdin(Stdio::null())
         .stdout(Stdio::null());

@@ -74,6 +74,23 @@ impl Leftover {
         Leftover(path)
     }
 
+    /// Enters a path, and creates the file or folder there. If that fails, what is there belongs to
+    /// somebody else, and is left alone.
+    pub(crate) fn create<T>(
+        path: PathBuf,
+        kind: Kind,
+        make: impl FnOnce(&Path) -> io::Result<T>,
+    ) -> io::Result<(Leftover, T)> {
+        let leftover = Leftover::new(path, kind);
+        match make(leftover.path()) {
+            Ok(made) => Ok((leftover, made)),
+            Err(error) => {
+                leftover.forget();
+                Err(error)
+            }
+        }
+    }
+
     /// Returns the absolute path.
     pub(crate) fn path(&self) -> &Path {
         &self.0
@@ -99,15 +116,8 @@ impl Drop for Leftover {
 pub(crate) fn private_folder(base: &Path, name: &str, kind: Kind) -> io::Result<Leftover> {
     first_free(100, |attempt| {
         let folder = base.join(format!("{name}-{}-{attempt}", std::process::id()));
-        let folder = Leftover::new(folder, kind);
-        match fs::DirBuilder::new().mode(0o700).create(folder.path()) {
-            Ok(()) => Ok(folder),
-            Err(error) => {
-                // A folder of this name belongs to somebody else.
-                folder.forget();
-                Err(error)
-            }
-        }
+        let make = |path: &Path| fs::DirBuilder::new().mode(0o700).create(path);
+        Leftover::create(folder, kind, make).map(|(folder, ())| folder)
     })
 }
 
@@ -158,16 +168,21 @@ fn remove(path: &Path, kind: Kind) {
     }
 }
 
+/// Catches signals, except those that were ignored from the start.
+pub(crate) fn catch(signals: &[i32]) -> io::Result<SignalsInfo<WithOrigin>> {
+    let ignored = ignored_from_the_start();
+    let wanted = signals.iter().filter(|signal| !is_in(ignored, **signal));
+    SignalsInfo::new(wanted)
+}
+
 /// Starts the thread that waits for signals.
 fn catch_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let ignored = ignored_from_the_start();
-        let wanted = ENDING.into_iter().filter(|signal| !is_in(ignored, *signal));
         // A file that is larger than allowed is an error then, as on a full disk.
         let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
         // Without the thread, a signal ends the process as before.
-        let Ok(mut signals) = SignalsInfo::<WithOrigin>::new(wanted) else {
+        let Ok(mut signals) = catch(&ENDING) else {
             return;
         };
         std::thread::spawn(move || {
@@ -202,12 +217,12 @@ fn end(signal: i32, passes_on: bool) {
 }
 
 /// Returns `true` if a mask of signals contains a signal.
-pub(crate) fn is_in(mask: u64, signal: i32) -> bool {
+fn is_in(mask: u64, signal: i32) -> bool {
     mask >> (signal - 1) & 1 != 0
 }
 
 /// Returns the mask of signals that this process ignored at its start; 0 if it cannot be read.
-pub(crate) fn ignored_from_the_start() -> u64 {
+fn ignored_from_the_start() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status
         .lines()

@@ -196,19 +196,12 @@ impl Temporary {
             if let Some(mode) = mode {
                 options.mode(mode);
             }
-            let leftover = Leftover::new(path, Kind::File);
-            match options.open(leftover.path()) {
-                Ok(file) => Ok(Temporary {
-                    file,
-                    leftover,
-                    wanted: wanted.to_owned(),
-                }),
-                Err(error) => {
-                    // A file of this name belongs to somebody else.
-                    leftover.forget();
-                    Err(error)
-                }
-            }
+            let (leftover, file) = Leftover::create(path, Kind::File, |path| options.open(path))?;
+            Ok(Temporary {
+                file,
+                leftover,
+                wanted: wanted.to_owned(),
+            })
         })
     }
 

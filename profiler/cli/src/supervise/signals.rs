@@ -15,7 +15,7 @@ use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::Origin;
 
 use super::lock;
-use crate::files::leftovers::{ENDING, ignored_from_the_start, is_in, leave_signals, remove_all};
+use crate::files::leftovers::{self, ENDING, leave_signals, remove_all};
 
 const PASSED_ON: [i32; 8] = [
     SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH,
@@ -27,11 +27,7 @@ pub(crate) type CaughtSignals = SignalsInfo<WithOrigin>;
 /// Catches signals. Must run before the command starts: a signal in between would end heapglass and
 /// leave the command alone.
 pub(crate) fn catch() -> io::Result<CaughtSignals> {
-    let ignored = ignored_from_the_start();
-    let wanted = PASSED_ON
-        .into_iter()
-        .filter(|&signal| !is_in(ignored, signal));
-    let caught = CaughtSignals::new(wanted)?;
+    let caught = leftovers::catch(&PASSED_ON)?;
     leave_signals();
     Ok(caught)
 }

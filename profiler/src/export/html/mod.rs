@@ -535,7 +535,7 @@ pub fn write_comparison_page(
                 .cloned(),
         );
     }
-    let state = profiles[1].process().state;
+    let state = naming_state(base, new);
     let (first_by, first_table, first_measure) = match held {
         Some((_, measure)) => (HeldBy::Holder.name(), HeldBy::Holder.name(), measure.key()),
         None => (Levels::Stack.name(), By::Site.name(), measure.key()),

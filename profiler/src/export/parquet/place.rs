@@ -7,6 +7,7 @@ use time::UtcDateTime;
 
 use super::Table;
 use crate::profile::Process;
+use crate::symbols::hex_all;
 use crate::units::printable;
 
 /// Maximum length of a folder's name without its key, bytes. File systems allow 255 in all.
@@ -129,8 +130,7 @@ pub fn file_name<'a>(table: Table, recordings: impl Iterator<Item = &'a str>) ->
         hash.update(b"\n");
     }
     let hash = hash.finalize();
-    let digits = hash.iter().take(8).map(|byte| format!("{byte:02x}"));
-    format!("{}-{}.parquet", table.name(), digits.collect::<String>())
+    format!("{}-{}.parquet", table.name(), hex_all(&hash[..8]))
 }
 
 #[cfg(test)]

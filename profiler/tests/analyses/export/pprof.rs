@@ -1,29 +1,20 @@
 //! pprof: decoded again and checked against the rules of `go tool pprof` and Parca.
 
 use std::fmt::Write as _;
-use std::io::Read;
 use std::time::{Duration, UNIX_EPOCH};
 
-use flate2::read::GzDecoder;
 use heapglass_profiler::profile::{Figures, Thread};
-use prost::Message;
 
 use super::*;
 
-/// The messages of pprof, as the export writes them.
-#[path = "../../../src/export/pprof/message.rs"]
-mod message;
+#[path = "../../decoded/mod.rs"]
+#[expect(dead_code, reason = "other crates need the rest")]
+mod decoded;
+
+use decoded::{decode as unpack, message, string};
 
 pub(super) fn decode(profile: &Profile, options: &ReportOptions<'_>) -> message::Profile {
     unpack(&bytes(profile, Format::Pprof, options)).0
-}
-
-/// Returns the message, and its size in bytes before it was compressed.
-fn unpack(packed: &[u8]) -> (message::Profile, usize) {
-    let mut plain = Vec::new();
-    GzDecoder::new(packed).read_to_end(&mut plain).unwrap();
-    let message = message::Profile::decode(&plain[..]).expect("a message");
-    (message, plain.len())
 }
 
 const KEYS: [&str; 6] = [
@@ -45,7 +36,7 @@ pub(super) fn totals(profile: &Profile, options: &ReportOptions<'_>) -> HashMap<
 
 /// Formats the profile as text, one line per entry.
 fn render(profile: &message::Profile) -> String {
-    let string = |index: i64| profile.string_table[index as usize].as_str();
+    let string = |index: i64| string(profile, index);
     let mut text = String::new();
     let types = profile.sample_type.iter();
     let types = types.map(|of| format!("{}/{}", string(of.r#type), string(of.unit)));
@@ -226,7 +217,7 @@ fn window(
     let merged = size.merged_stacks;
     let (made, plain_bytes) = unpack(&packed);
     assert_eq!((size.samples, size.bytes), (made.sample.len(), plain_bytes));
-    let string = |index: i64| made.string_table[index as usize].clone();
+    let string = |index: i64| string(&made, index).to_owned();
     let samples = made.sample.iter().map(|sample| {
         let location = &made.location[sample.location_id[0] as usize - 1];
         let function = &made.function[location.line[0].function_id as usize - 1];

@@ -61,7 +61,7 @@ impl FieldTree {
     /// Selects the next match and opens the branches around it.
     fn step_match(&mut self, forward: bool, cx: &Context<'_>) -> Outcome {
         if self.pattern.is_none() {
-            return Outcome::notice("no search is active; press / to search");
+            return Outcome::no_search();
         }
         let Some(node) = self.found.step(forward) else {
             return Outcome::notice("nothing found");

@@ -53,7 +53,7 @@ impl View for Overview {
         }
         match command {
             Command::Next | Command::Previous if self.filter.is_none() => {
-                return Outcome::notice("no search is active; press / to search");
+                return Outcome::no_search();
             }
             Command::Next | Command::Previous => self.owners.step(command == Command::Next),
             Command::Back if self.moment.is_some() => self.moment = None,

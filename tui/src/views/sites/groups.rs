@@ -105,7 +105,7 @@ impl Groups {
         }
         if matches!(command, Command::Next | Command::Previous) {
             if self.filter.is_none() {
-                return Some(Outcome::notice("no search is active; press / to search"));
+                return Some(Outcome::no_search());
             }
             self.list.step(command == Command::Next);
             return Some(Outcome::Done);

@@ -252,7 +252,7 @@ impl Sites {
     /// Selects the next or previous row that the regex matches.
     fn step_match(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
         if self.pattern.is_none() {
-            return Outcome::notice("no search is active; press / to search");
+            return Outcome::no_search();
         }
         self.pane = Pane::List;
         self.list.step(command == Command::Next);

@@ -141,7 +141,7 @@ impl View for Types {
                 None => return Outcome::notice("no type is selected"),
             },
             Command::Next | Command::Previous if self.filter.is_none() => {
-                return Outcome::notice("no search is active; press / to search");
+                return Outcome::no_search();
             }
             Command::Next | Command::Previous => self.list.step(command == Command::Next),
             Command::Footprints => return self.footprints.open(),

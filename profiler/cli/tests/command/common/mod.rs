@@ -3,7 +3,7 @@
 //!
 //! The recorded program is the hidden demo target of the command itself. It deserializes the given
 //! file. If the file is a pipe, it waits until a test writes to the pipe.
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
