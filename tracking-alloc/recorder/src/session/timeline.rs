@@ -87,12 +87,16 @@ impl Timeline {
         self.elapsed_at(sys::ticks())
     }
 
+    /// Not before the last check: the rate of the counter is measured again at each point, and a
+    /// lower rate would let the time go back.
     fn elapsed_at(&self, ticks: u64) -> u64 {
-        if self.tick_ns == 0 {
-            return sys::now_ns().saturating_sub(self.start_ns);
-        }
-        let ticks = ticks.wrapping_sub(self.start_ticks);
-        ((u128::from(ticks) * u128::from(self.tick_ns)) >> 32) as u64
+        let elapsed_ns = if self.tick_ns == 0 {
+            sys::now_ns().saturating_sub(self.start_ns)
+        } else {
+            let ticks = ticks.wrapping_sub(self.start_ticks);
+            ((u128::from(ticks) * u128::from(self.tick_ns)) >> 32) as u64
+        };
+        elapsed_ns.max(self.elapsed_ns)
     }
 
     /// Begins a check. Returns the nanoseconds after the start.
@@ -152,7 +156,8 @@ impl Timeline {
             return None;
         }
         let now = sys::now_ns().saturating_sub(self.start_ns);
-        let passed = ticks.wrapping_sub(self.start_ticks);
+        // Read together with the clock: the thread may have waited since the check began.
+        let passed = sys::ticks().wrapping_sub(self.start_ticks);
         if passed > 0 && now > FINEST_NS {
             self.tick_ns = ((u128::from(now) << 32) / u128::from(passed)) as u64;
         }

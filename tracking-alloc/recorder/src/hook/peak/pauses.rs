@@ -32,7 +32,9 @@ pub(crate) fn set_paused(is_wanted: bool) {
     exchange.paused.store(is_wanted.into(), Release);
     // In a signal handler that interrupted the recorder, the next cold path follows the word.
     if let Some(_inside) = Inside::enter() {
-        look();
+        // Not [`look`], which sees the state that a thread inside `follow` is about to change. The
+        // pause has begun or ended when this function returns.
+        follow(exchange);
     }
 }
 
@@ -76,12 +78,13 @@ fn follow(exchange: &Exchange) {
     // would displace all others.
     let is_kept = header.pauses.load(Relaxed) <= PAUSES_KEPT as u64;
     check_peak_now(&mut checks, is_kept);
+    // Before the header says so to other processes.
+    state::pause(is_wanted);
     if is_wanted {
         begin(header);
     } else {
         end(header);
     }
-    state::pause(is_wanted);
 }
 
 /// Ends the pause that lasts until the end of the recording. Call after the last check.
