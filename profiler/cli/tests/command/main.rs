@@ -11,6 +11,8 @@ mod compare;
 mod compare_allocators;
 mod demo;
 mod docs;
+#[cfg(feature = "https")]
+mod encrypted;
 mod export;
 #[cfg(feature = "parquet")]
 mod fleet;

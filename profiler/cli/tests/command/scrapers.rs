@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -124,40 +124,61 @@ fn what_is_served_passes_the_checks_of_parca_and_alloy() {
     );
 }
 
-/// A server that accepts every push, and passes on the body of each.
-fn pyroscope() -> (String, Receiver<(String, serde_json::Value)>) {
+/// The head and the body of a push.
+type Push = (String, serde_json::Value);
+
+/// A server that accepts every push, and passes on the head and the body of each.
+fn pyroscope() -> (String, Receiver<Push>) {
+    let (port, pushes) = accept_pushes(|stream| stream);
+    (format!("http://127.0.0.1:{port}"), pushes)
+}
+
+/// Accepts every push on a port, over connections as `open` returns them.
+pub(super) fn accept_pushes<S: Read + Write>(
+    open: impl Fn(TcpStream) -> S + Send + 'static,
+) -> (u16, Receiver<Push>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
+    let port = listener.local_addr().unwrap().port();
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut bytes = Vec::new();
-            let mut buffer = vec![0; 1 << 16];
-            let (head, body) = loop {
-                let read = stream.read(&mut buffer).unwrap();
-                bytes.extend_from_slice(&buffer[..read]);
-                let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
-                    continue;
-                };
-                let head = String::from_utf8(bytes[..end].to_vec())
-                    .unwrap()
-                    .to_lowercase();
-                let length = head.split("content-length: ").nth(1).unwrap();
-                let length: usize = length.split("\r\n").next().unwrap().parse().unwrap();
-                if bytes.len() >= end + 4 + length {
-                    break (head, serde_json::from_slice(&bytes[end + 4..]).unwrap());
-                }
+            let mut stream = open(stream.unwrap());
+            let Ok(push) = read_push(&mut stream) else {
+                continue;
             };
             stream
                 .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
                 .unwrap();
-            if sender.send((head, body)).is_err() {
+            if sender.send(push).is_err() {
                 return;
             }
         }
     });
-    (url, receiver)
+    (port, receiver)
+}
+
+/// Fails if the client ends the connection first.
+fn read_push(stream: &mut impl Read) -> std::io::Result<Push> {
+    let mut bytes = Vec::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let read = stream.read(&mut buffer)?;
+        if read == 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        bytes.extend_from_slice(&buffer[..read]);
+        let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
+            continue;
+        };
+        let head = String::from_utf8(bytes[..end].to_vec())
+            .unwrap()
+            .to_lowercase();
+        let length = head.split("content-length: ").nth(1).unwrap();
+        let length: usize = length.split("\r\n").next().unwrap().parse().unwrap();
+        if bytes.len() >= end + 4 + length {
+            return Ok((head, serde_json::from_slice(&bytes[end + 4..]).unwrap()));
+        }
+    }
 }
 
 /// Checks a push request. Returns its profile, and its labels as text.

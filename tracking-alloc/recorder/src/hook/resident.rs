@@ -1,17 +1,19 @@
 //! The breakdown of the resident set. Now and then, /proc/self/smaps is read to find the resident
 //! bytes in mappings that hold blocks. The part beyond live bytes is kept by the allocator.
 //!
-//! The kernel walks page tables for each reading. So readings take at most 1/128 of the time, and
-//! none takes much longer than [`LONGEST_NS`]. No reading happens under a lock for which another
-//! thread waits.
+//! The kernel walks page tables for each reading. So readings take at most 1/128 of the time, 1/512
+//! while samples are taken, and none takes much longer than [`LONGEST_NS`]. No reading happens under
+//! a lock for which another thread waits.
 
 use crate::sys::{self, File, Lines, Lock, Next, mapping_range};
-use crate::{session, shadow};
+use crate::{session, shadow, state};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use tracking_alloc_recording::Header;
 
 /// The wait after a reading, as a multiple of its duration.
 const RARENESS: u64 = 128;
+/// The same while samples are taken, which cost little themselves.
+const RARENESS_OF_SAMPLES: u64 = 512;
 /// The minimum wait.
 const LEAST_WAIT_NS: u64 = 50_000_000;
 /// The maximum duration of a reading. A longer one is abandoned.
@@ -77,7 +79,12 @@ pub(crate) fn read() {
         }
     }
     let took = sys::now_ns().saturating_sub(started);
-    let wait = (took * RARENESS).max(LEAST_WAIT_NS);
+    let rareness = if state::samples() {
+        RARENESS_OF_SAMPLES
+    } else {
+        RARENESS
+    };
+    let wait = (took * rareness).max(LEAST_WAIT_NS);
     NEXT_NS.store(started + wait, Relaxed);
 }
 
