@@ -209,8 +209,8 @@ const ODD_PAGES: u64 = 64 * 1024 * 24 / PAGE;
 
 #[test]
 fn tables_of_odd_addresses_are_counted_as_large_as_they_are() {
-    // A second site has its place by a hash of addresses, which differ in each run. In about one run
-    // of 16 it shares a page with the first one, so the largest of some runs counts.
+    // A second site has its place by a hash of addresses, which differ in each run. In about one
+    // run of 16 it shares a page with the first one, so the largest of some runs counts.
     let odd = (0..4).map(|_| pages("odd-places")).max();
     let more = odd.expect("some runs") - pages("passes-0");
     // In addition, there are some pages of other tables, in which a second site has its place.

@@ -2,8 +2,8 @@
 //! bytes in mappings that hold blocks. The part beyond live bytes is kept by the allocator.
 //!
 //! The kernel walks page tables for each reading. So readings take at most 1/128 of the time, 1/512
-//! while samples are taken, and none takes much longer than [`LONGEST_NS`]. No reading happens under
-//! a lock for which another thread waits.
+//! while samples are taken, and none takes much longer than [`LONGEST_NS`]. No reading happens
+//! under a lock for which another thread waits.
 
 use crate::sys::{self, File, Lines, Lock, Next, mapping_range};
 use crate::{session, shadow, state};
