@@ -23,7 +23,8 @@ pub struct Options {
     pub light: bool,
     /// `true` if characters outside ASCII may be used.
     pub unicode: bool,
-    /// Folders to search for source files with relative or moved paths.
+    /// Folders to search for source files with relative or moved paths. Only files below them are
+    /// opened in an editor.
     pub source_roots: Vec<PathBuf>,
     /// The recording to compare with.
     pub base: Option<Arc<Base>>,

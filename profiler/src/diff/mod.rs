@@ -69,7 +69,7 @@ pub use series::{Amount, Change, Series, Verdict};
 pub use text::write_text;
 pub(crate) use text::{amount, each, write_identity};
 use warnings::one_sided;
-pub use warnings::warnings;
+pub use warnings::{warnings, warnings_about};
 
 /// One recording of a side.
 #[derive(Clone, Copy, Debug)]

@@ -15,6 +15,17 @@ pub fn warnings(
     new: &[Recording<'_>],
     options: DiffOptions,
 ) -> Vec<String> {
+    warnings_about(base, new, base.iter().chain(new).copied(), options)
+}
+
+/// Returns the same [`warnings`], but those of single recordings only for the recordings `about`.
+/// They begin with the name of the recording.
+pub fn warnings_about<'a>(
+    base: &[Recording<'a>],
+    new: &[Recording<'a>],
+    about: impl IntoIterator<Item = Recording<'a>>,
+    options: DiffOptions,
+) -> Vec<String> {
     let mut said = Vec::new();
     let all = || base.iter().chain(new);
     let several = |of: fn(&Profile) -> String| {
@@ -55,7 +66,7 @@ pub fn warnings(
             sums.join(", ")
         ));
     }
-    for one in all() {
+    for one in about {
         let name = printable(one.name);
         if one.profile.process.state == State::Running {
             said.push(format!(

@@ -161,7 +161,10 @@ fn act(app: &mut App, command: Command) {
         }
         Command::Search => {
             let searched = with_view(app, |view, _| view.searched()).flatten();
-            app.prompt = searched.map(|(label, pattern)| Prompt::new(label, pattern));
+            match searched {
+                Some((label, pattern)) => app.prompt = Some(Prompt::new(label, pattern)),
+                None => app.notice = Some("there is nothing to search here".to_owned()),
+            }
         }
         _ => {
             let outcome =

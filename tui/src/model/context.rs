@@ -51,6 +51,11 @@ impl Context<'_> {
         Share::of(value, self.whole())
     }
 
+    /// Returns the share of rows in the total, for people: `1.0 % of all`.
+    pub(crate) fn part_of_all<'f>(&self, rows: impl Iterator<Item = &'f Figures>) -> String {
+        format!("{} of all", self.share(self.sum(rows)))
+    }
+
     /// Returns the sum of rows in the measure.
     pub(crate) fn sum<'f>(&self, rows: impl Iterator<Item = &'f Figures>) -> u64 {
         let values = rows.map(|figures| self.measure.of(figures));

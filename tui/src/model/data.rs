@@ -50,7 +50,7 @@ pub(crate) struct Data {
     pub(crate) base: Option<Arc<Base>>,
     /// The rows of the base that belong to those of the profile.
     beside: Mutex<HashMap<RowsKey, Arc<Beside>>>,
-    /// Warnings about the comparison with the base, one sentence each; empty without a base.
+    /// Warnings about the comparison and about the base, one sentence each; empty without a base.
     pub(crate) warnings: Vec<String>,
     leaks: OnceLock<Leaks>,
     /// The findings without small ones, and all of them.
@@ -125,7 +125,10 @@ impl Data {
         analyse(&profile);
         let warnings = base.as_ref().map_or_else(Vec::new, |base| {
             let options = diff::DiffOptions::default();
-            diff::warnings(&[base.recording()], &[shown(&profile)], options)
+            // What was lost in the profile itself is listed apart from the comparison, and all that
+            // an earlier moment of the same program lost is part of that.
+            let about = (!base.is_earlier_than(&profile)).then(|| base.recording());
+            diff::warnings_about(&[base.recording()], &[shown(&profile)], about, options)
         });
         Data {
             profile,

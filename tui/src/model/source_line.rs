@@ -66,12 +66,15 @@ impl SourceLine {
         }
         let file = clean(&self.file);
         Err(if is_elsewhere {
-            format!("{file} is not below the current folder, so it is not opened")
+            format!("{file} is not below {WHERE}, so it is not opened")
         } else {
-            format!("{file} was not found below the current folder")
+            format!("{file} was not found below {WHERE}")
         })
     }
 }
+
+/// The folders of [`SourceLine::resolve`], for people.
+const WHERE: &str = "the current folder or a --source-dir";
 
 /// Returns the possible paths of a file: the path that the compiler used, or paths below a root
 /// without the first folders of that path. Short ends such as `src/lib.rs` could match a file of
@@ -149,13 +152,54 @@ mod tests {
         assert!(paths("/dev/stdin", true).iter().all(|p| p != "/dev/stdin"));
     }
 
-    #[test]
-    fn only_a_regular_file_below_a_root_is_opened() {
-        let line = |file: &str| SourceLine {
+    fn line(file: &str) -> SourceLine {
+        SourceLine {
             file: file.to_owned(),
             line: Some(3),
             is_own: true,
-        };
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_symbolic_link_that_leads_out_is_refused() {
+        use std::os::unix::fs::symlink;
+        let place = std::env::temp_dir().join(format!("heapglass-roots-{}", std::process::id()));
+        let [inside, outside] = ["inside", "outside"].map(|name| place.join(name));
+        for folder in [&inside, &outside] {
+            std::fs::create_dir_all(folder.join("src")).expect("a folder");
+        }
+        std::fs::write(inside.join("src/main.rs"), "fn main() {}").expect("a file");
+        std::fs::write(outside.join("src/secret.rs"), "fn main() {}").expect("a file");
+        symlink(outside.join("src/secret.rs"), inside.join("src/out.rs")).expect("a link");
+        symlink(&outside, inside.join("away")).expect("a link");
+        symlink("main.rs", inside.join("src/same.rs")).expect("a link");
+        symlink(&inside, place.join("link")).expect("a link");
+        let roots = [inside.clone()];
+        for file in ["src/out.rs", "away/src/secret.rs"] {
+            let refused = line(file).resolve(&roots).expect_err("it leads out");
+            assert!(refused.contains("is not below"), "{refused}");
+            // It is opened if the folder to which it leads was given too.
+            let roots = [inside.clone(), outside.clone()];
+            let found = line(file).resolve(&roots).expect("a given folder");
+            let expected = outside.join("src/secret.rs").canonicalize();
+            assert_eq!(found, expected.expect("the file"));
+        }
+        // A link that stays inside, and a given folder that is a link.
+        let real = inside.join("src/main.rs").canonicalize().expect("the file");
+        assert_eq!(line("src/same.rs").resolve(&roots), Ok(real.clone()));
+        let link = [place.join("link")];
+        assert_eq!(line("src/main.rs").resolve(&link), Ok(real));
+        // A folder that is not there admits nothing.
+        let absent = [place.join("absent")];
+        let path = inside.join("src/main.rs");
+        let path = path.to_str().expect("UTF-8");
+        assert!(line(path).resolve(&absent).is_err());
+        std::fs::remove_dir_all(place).expect("removed");
+    }
+
+    #[test]
+    fn only_a_regular_file_below_a_root_is_opened() {
         let roots = [PathBuf::from("src")];
         let found = line("/build/tui/src/model/mod.rs")
             .resolve(&roots)
@@ -169,6 +213,15 @@ mod tests {
         ] {
             assert!(line(elsewhere).resolve(&roots).is_err(), "{elsewhere}");
         }
+        // A file of another folder is opened if that folder was given, whatever was recorded.
+        let given = [PathBuf::from("src"), PathBuf::from("../profiler")];
+        let path = line("/build/profiler/src/lib.rs");
+        let found = path.resolve(&given[1..]).expect("a file of ours");
+        assert!(found.is_absolute() && found.ends_with("profiler/src/lib.rs"));
+        let found = line("src/diff/mod.rs")
+            .resolve(&given)
+            .expect("a file of ours");
+        assert!(found.ends_with("profiler/src/diff/mod.rs"));
         let label = line("/a/\u{1b}]52;c;x.rs").label();
         assert_eq!(label, "/a/\\u{1b}]52;c;x.rs:3");
     }

@@ -182,7 +182,11 @@ impl<S: Source> Worker<S> {
             let profile = last.profile.clone();
             let time = Nanos(profile.process().duration_ns);
             let name = format!("this program at {time}");
-            self.base = Some(Arc::new(Base { name, profile }));
+            self.base = Some(Arc::new(Base {
+                name,
+                profile,
+                is_taken_here: true,
+            }));
         }
     }
 

@@ -273,6 +273,9 @@ fn the_base_can_be_now_while_the_program_runs() {
     assert!(base.name.starts_with("this program at 2."), "{}", base.name);
     let before = base.profile.process().duration_ns;
     assert!(before < data.profile.process().duration_ns);
+    // What the program lost is said once, of the profile that is shown.
+    assert!(!data.profile.losses().is_empty());
+    assert_eq!(data.warnings, [""; 0]);
 }
 
 #[test]

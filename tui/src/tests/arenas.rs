@@ -24,6 +24,7 @@ super::snapshots! { screen:
     arenas_inside_by_type: "7 Enter j";
     arenas_fields_of_a_type: "7 Enter j Enter";
     arenas_inside_by_field: "7 Enter b j";
+    arenas_searched: "7 / cit Enter";
 }
 
 #[test]

@@ -6,6 +6,7 @@ use heapglass_profiler::profile::{Figures, Profile};
 use ratatui::style::Color;
 
 use super::{Screen, fleet, profile};
+use crate::model::Data;
 use crate::{Base, Options};
 
 /// Returns the profile before a change: its largest site allocated half as much, and its last site
@@ -36,6 +37,7 @@ fn beside(profile: Profile, base: Profile, width: u16, height: u16) -> Screen {
     let base = Some(Arc::new(Base {
         name: "before.hg".into(),
         profile: base,
+        is_taken_here: false,
     }));
     let options = Options {
         source_roots: Vec::new(),
@@ -113,6 +115,48 @@ fn what_only_the_base_has_is_counted() {
         said.contains(&format!("1 row only in the base: {total}")),
         "{said}"
     );
+}
+
+#[test]
+fn each_warning_is_said_once_and_of_its_side() {
+    let (new, mut base) = (profile(), before(profile()));
+    let of_new = new.losses().to_vec();
+    base.parts().lost.table_full_blocks += 1;
+    let of_base = base.losses().to_vec();
+    assert_ne!(of_base, of_new);
+    let mut screen = beside(new, base, 200, 60);
+    let text = screen.press("!").text();
+    let (compared, lost) = text.split_once("Lost ").expect("a section");
+    let count = |text: &str, part: &str| text.matches(part).count();
+    assert_eq!(count(compared, "▲           before.hg: "), of_base.len());
+    assert_eq!(count(compared, "this recording"), 0, "{compared}");
+    assert_eq!(count(lost, "▲           "), of_new.len(), "{lost}");
+    assert!(
+        compared.contains(&format!("▲ {} (!)", of_base.len())),
+        "{compared}"
+    );
+}
+
+#[test]
+fn an_earlier_moment_has_no_warnings_of_its_own_but_another_program_has() {
+    let warnings = |pid: u32| {
+        let mut base = profile();
+        base.parts().process.pid = pid;
+        let base = Base {
+            name: "this program at 1.00 s".into(),
+            profile: base,
+            is_taken_here: true,
+        };
+        Data::new(profile(), Some(Arc::new(base))).warnings
+    };
+    let pid = profile().process().pid;
+    assert_eq!(warnings(pid), [""; 0]);
+    let of_base: Vec<String> = profile()
+        .losses()
+        .iter()
+        .map(|loss| format!("this program at 1.00 s: {loss}"))
+        .collect();
+    assert_eq!(warnings(pid + 1), of_base);
 }
 
 #[test]

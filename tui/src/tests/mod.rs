@@ -13,6 +13,7 @@ mod questions;
 mod random;
 mod real;
 mod screens;
+mod search;
 mod speed;
 mod wasm;
 
@@ -20,7 +21,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use heapglass_fixture as fixture;
-use heapglass_profiler::profile::Profile;
+use heapglass_profiler::profile::{Figures, Profile, Thread};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -198,6 +199,22 @@ pub(crate) fn profile() -> Profile {
 pub(crate) fn fleet() -> Profile {
     let mut profile = fixture::fleet();
     profile.parts().process.started_unix_ns = 0;
+    profile
+}
+
+/// Returns the sample with two numbered workers.
+pub(crate) fn with_workers() -> Profile {
+    let mut profile = profile();
+    for (number, total_bytes) in [(1, 1 << 20), (12, 3 << 20)] {
+        profile.parts().threads.push(fixture::made!(Thread {
+            name: format!("worker-{number}"),
+            count: 1,
+            figures: fixture::made!(Figures {
+                total_bytes,
+                total_blocks: 2,
+            }),
+        }));
+    }
     profile
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use heapglass_fixture as fixture;
 use heapglass_profiler::profile::{Measure, Merged, Profile, State};
 
-use super::Screen;
+use super::{Screen, with_workers};
 use crate::Options;
 use crate::app::update;
 use crate::model::{Data, Message};
@@ -38,6 +38,10 @@ fn running(width: u16, height: u16) -> Screen {
 
 fn moving(width: u16, height: u16) -> Screen {
     of(fixture::moving(), width, height)
+}
+
+fn workers(width: u16, height: u16) -> Screen {
+    of(with_workers(), width, height)
 }
 
 fn sampled(width: u16, height: u16) -> Screen {
@@ -90,6 +94,7 @@ at_each_size! { shop:
     time_by_site_at_an_earlier_moment: "8 h h b j";
     time_growth_by_type: "8 h h v l l b b";
     advice_of_events: "A j";
+    advice_searched: "A / reviews Enter";
     leaks_at_exit: "9 Enter j";
 }
 
@@ -98,6 +103,9 @@ at_each_size! { moving:
     time_growth_by_owner: "8 h v l l j";
     leaks_that_are_left: "9 j";
     phases: "P j";
+    time_searched: "8 / visit Enter";
+    leaks_searched: "9 / visit Enter n";
+    phases_searched: "P / parse Enter n";
 }
 
 at_each_size! { running:
@@ -115,6 +123,11 @@ at_each_size! { held:
     heap_compared: "0 v ] j";
     heap_searched: "0 / attributes Enter n";
     advice_of_a_snapshot: "A";
+}
+
+at_each_size! { workers:
+    threads_searched: "6 / worker-1$ Enter";
+    threads_of_a_row_searched: "6 / worker-1$ Enter Enter";
 }
 
 at_each_size! { Screen::sample:

@@ -119,6 +119,7 @@ fn random_keys_and_clicks_beside_a_base_never_panic() {
     let base = Some(Arc::new(Base {
         name: "before.hg".into(),
         profile: fleet(),
+        is_taken_here: false,
     }));
     let options = Options {
         base,

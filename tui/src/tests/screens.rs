@@ -1,8 +1,8 @@
 //! Whole screens at common sizes. `cargo bless` accepts intended changes.
 
-use heapglass_profiler::profile::{Figures, Profile, State, Thread, TypeId};
+use heapglass_profiler::profile::{Profile, State, TypeId};
 
-use super::{Screen, fleet, profile, snapshots};
+use super::{Screen, fleet, profile, snapshots, with_workers};
 use crate::Options;
 use crate::app::update;
 use crate::model::Message;
@@ -480,25 +480,6 @@ fn the_hint_bar_shows_as_many_hints_as_fit_and_always_how_to_get_help() {
         );
         assert_eq!(bar.contains("p phases"), width == 200, "{width}: {bar}");
     }
-}
-
-/// Returns the sample with two numbered workers.
-fn with_workers() -> Profile {
-    let mut profile = profile();
-    for (number, total_bytes) in [(1, 1 << 20), (12, 3 << 20)] {
-        profile
-            .parts()
-            .threads
-            .push(heapglass_fixture::made!(Thread {
-                name: format!("worker-{number}"),
-                count: 1,
-                figures: heapglass_fixture::made!(Figures {
-                    total_bytes,
-                    total_blocks: 2,
-                }),
-            }));
-    }
-    profile
 }
 
 #[test]

@@ -8,19 +8,22 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
-use crate::model::{Command, Context, Jump, Outcome, SourceLine, ViewId};
+use crate::model::{Command, Context, Jump, Outcome, Pattern, SourceLine, ViewId};
 use crate::text::{fit_end, fit_owner};
 use crate::theme;
 use crate::views::View;
-use crate::widgets::{Lines, List, Table, rows_in, split};
+use crate::widgets::{Lines, List, Search, Table, rows_in, split};
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
     ENTER => Enter, "site", "show its stack and source";
-    BACK => Back, "out", "go out";
+    BACK => Back, "out", "end the filter, go out";
     [char('o')] => Follow, "flamegraph", "show in flamegraph";
     [char('w')] => WhoHolds, "holder", "show who holds it";
     [char('e')] => OpenAll, "all", "show small ones, or not";
+    [char('/')] => Search, "filter", "filter findings by regex";
+    [char('n')] => Next, "", "go to the next match";
+    [char('N')] => Previous, "", "go to previous match";
 };
 
 /// The findings, with a selection.
@@ -29,6 +32,7 @@ pub(crate) struct Advice {
     list: List<Line>,
     /// `true` if small findings are shown.
     has_all: bool,
+    search: Search,
 }
 
 /// A finding with its texts.
@@ -36,6 +40,16 @@ pub(crate) struct Advice {
 struct Line {
     finding: Finding,
     texts: Texts,
+}
+
+impl Line {
+    /// Returns `true` if the regex matches a text of the finding.
+    fn is_match(&self, pattern: &Pattern) -> bool {
+        let texts = &self.texts;
+        let holder = texts.holder.as_deref().unwrap_or_default();
+        let all = [&texts.heading, &texts.place, &texts.owner, &texts.remedy];
+        all.into_iter().any(|text| pattern.is_match(text)) || pattern.is_match(holder)
+    }
 }
 
 /// Returns the areas of title, table and details.
@@ -59,6 +73,11 @@ impl Advice {
         let findings = cx.data.findings(self.has_all);
         let lines: Option<Vec<Line>> = findings.map(|findings| findings.iter().map(line).collect());
         let is_known = lines.is_some();
+        let lines = lines.map(|mut lines| {
+            self.search
+                .retain(&mut lines, |pattern, line| line.is_match(pattern));
+            lines
+        });
         let key = |line: &Line| (line.finding.kind, line.finding.place.clone());
         let [_, table, _] = panes(cx, cx.area());
         let rows = rows_in(table);
@@ -81,6 +100,9 @@ impl View for Advice {
         const NO_SITE: &str = "this finding is about no single site";
         if self.list.command(command) {
             return Outcome::Done;
+        }
+        if let Some(outcome) = self.search.step(&mut self.list, command, |_| true) {
+            return outcome;
         }
         match command {
             Command::Enter => Outcome::goto(ViewId::Sites, self.site(), NO_SITE),
@@ -105,6 +127,10 @@ impl View for Advice {
                 };
                 Outcome::notice(format!("{rows}, {which}"))
             }
+            Command::Back if self.search.end() => {
+                self.fill(cx, false);
+                Outcome::Done
+            }
             Command::Back => Outcome::Out,
             _ => Outcome::Done,
         }
@@ -124,12 +150,30 @@ impl View for Advice {
         SourceLine::of(cx.data, cx.data.site(u32::try_from(site).ok()?)?.owner?)
     }
 
+    fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
+        Some(("filter", self.search.pattern().cloned()))
+    }
+
+    fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
+        self.search.set(pattern);
+        self.fill(cx, false);
+    }
+
+    fn found(&self, _: &Context<'_>) -> Option<String> {
+        // A sum of savings would count bytes twice.
+        let part = || "whose savings may overlap".to_owned();
+        self.search
+            .found_rows(self.list.rows.len(), "finding", part)
+    }
+
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         let [title, table, details] = panes(cx, area);
         let mut lines = Lines::new(title, buffer);
         if self.list.rows.is_empty() {
             let text = if cx.data.is_computing() {
                 "computing".to_owned()
+            } else if self.search.pattern().is_some() {
+                self.search.empty("")
             } else if cx.data.profile.capture().sampling.is_some() {
                 format!("No findings: {SAMPLED}.")
             } else if self.has_all {
@@ -147,7 +191,9 @@ impl View for Advice {
         } else {
             ""
         };
-        lines.line(&format!("{findings}. {overlap}"), theme::heading());
+        let title = self.found(cx).map(|found| format!("advice › {found}"));
+        let title = title.unwrap_or_else(|| format!("{findings}. {overlap}"));
+        lines.line(&title, theme::heading());
         let kind = |line: &Line| line.finding.kind;
         let is_wide = area.width >= 100;
         Table::new(cx)

@@ -12,7 +12,7 @@ use heapglass_profiler::table::{
     By, Heading, HeldMeasure, HolderRow, HolderRowName, SnapshotAt, all_snapshots, holders,
     holders_of, snapshot_at,
 };
-use heapglass_profiler::units::{Bytes, Count, Share, counted};
+use heapglass_profiler::units::{Bytes, Count, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -22,7 +22,8 @@ use crate::text::{clean, fit_end, fit_owner};
 use crate::theme;
 use crate::views::View;
 use crate::widgets::{
-    Lines, List, Matches, SearchNode, Shape, Sort, Table, Tree, TreeRow, change, rows_in, split,
+    Lines, List, Matches, Search, SearchNode, Shape, Sort, Table, Tree, TreeRow, change, rows_in,
+    split,
 };
 
 /// The keys of this view.
@@ -56,8 +57,7 @@ pub(crate) struct Heap {
     rows: Vec<HolderRow>,
     tree: Tree,
     sort: Sort,
-    pattern: Option<Pattern>,
-    found: Matches,
+    search: Search,
     /// The rows that differ, if two snapshots are compared.
     changes: Option<List<HeldChange>>,
     /// The data that the rows were computed from, with the snapshot.
@@ -201,9 +201,7 @@ impl Heap {
         self.tree.list.height = rows_in(tree);
         let shape = Holders::new(&self.rows, self.sort, cx);
         self.tree.refresh(&shape, kept);
-        let before = std::mem::take(&mut self.found);
         self.find();
-        self.found.stay_at(&before);
     }
 
     /// Computes the rows that differ between two snapshots.
@@ -238,14 +236,13 @@ impl Heap {
     }
 
     fn find(&mut self) {
-        self.found = match &self.pattern {
-            Some(pattern) => Matches::of(self.rows.iter().map(|row| SearchNode {
+        self.search.mark(|pattern| {
+            Matches::of(self.rows.iter().map(|row| SearchNode {
                 parent: row.parent.and_then(|parent| u32::try_from(parent).ok()),
                 is_match: pattern.is_match(&row.name.below(None)),
                 value: row.held.retained_bytes,
-            })),
-            None => Matches::default(),
-        };
+            }))
+        });
     }
 
     fn step(&mut self, forward: bool, cx: &Context<'_>) -> Outcome {
@@ -256,17 +253,6 @@ impl Heap {
         let by = if forward { 1 } else { count - 1 };
         self.at = self.at.map(|at| (at + by) % count);
         self.fill(cx);
-        Outcome::Done
-    }
-
-    fn step_match(&mut self, forward: bool, cx: &Context<'_>) -> Outcome {
-        if self.pattern.is_none() {
-            return Outcome::no_search();
-        }
-        let Some(node) = self.found.step(forward) else {
-            return Outcome::notice("nothing found");
-        };
-        self.reveal(node, cx);
         Outcome::Done
     }
 
@@ -312,10 +298,7 @@ impl View for Heap {
                 self.compare(cx);
                 return Outcome::Done;
             }
-            Command::Back if self.pattern.take().is_some() => {
-                self.find();
-                return Outcome::Done;
-            }
+            Command::Back if self.search.end() => return Outcome::Done,
             Command::Back => return Outcome::Out,
             _ => {}
         }
@@ -333,12 +316,14 @@ impl View for Heap {
             self.rebuild(self.tree.selected(), cx);
             return outcome;
         }
+        let reveal = |node| self.tree.reveal(&shape, node);
+        if let Some(outcome) = self.search.step_node(command, reveal) {
+            return outcome;
+        }
         const NO_SITE: &str = "this holder has no blocks of its own";
         match command {
             Command::Enter => Outcome::goto(ViewId::Sites, self.site(), NO_SITE),
             Command::Follow => Outcome::goto(ViewId::Flamegraph, self.site(), NO_SITE),
-            Command::Next => self.step_match(true, cx),
-            Command::Previous => self.step_match(false, cx),
             _ => Outcome::Done,
         }
     }
@@ -361,17 +346,11 @@ impl View for Heap {
     }
 
     fn found(&self, _: &Context<'_>) -> Option<String> {
-        let pattern = self.pattern.as_ref()?;
         let whole = self.rows.iter().filter(|row| row.parent.is_none());
         let whole = whole.fold(0_u64, |sum, row| {
             sum.saturating_add(row.held.retained_bytes)
         });
-        let found = counted(self.found.len(), "holder");
-        let share = Share::of(self.found.value, whole);
-        Some(format!(
-            "{}: {found} (n N), {share} of the snapshot",
-            pattern.label()
-        ))
+        self.search.found_nodes("holder", whole, "the snapshot")
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
@@ -416,7 +395,12 @@ impl View for Heap {
             })
         });
         let whole = at.whole(HeldMeasure::Retained);
-        table(self.sort, cx, Some(&self.found), whole).render(body, buffer, &list, "no blocks");
+        table(self.sort, cx, Some(&self.search.matches), whole).render(
+            body,
+            buffer,
+            &list,
+            "no blocks",
+        );
         if let Some(row) = self.selected() {
             self.details(row, cx, details, buffer);
         }
@@ -424,11 +408,11 @@ impl View for Heap {
 
     fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
         let is_tree = self.changes.is_none() && !self.rows.is_empty();
-        is_tree.then(|| ("search", self.pattern.clone()))
+        is_tree.then(|| ("search", self.search.pattern().cloned()))
     }
 
     fn search(&mut self, pattern: Option<Pattern>, _: &Context<'_>) {
-        self.pattern = pattern;
+        self.search.set(pattern);
         self.find();
     }
 

@@ -3,27 +3,30 @@
 //! opens them. Order is computed when something changes, never while drawing.
 
 use heapglass_profiler::leaks::{Kind, LeakRow, Leaks};
-use heapglass_profiler::profile::{Measure, State};
+use heapglass_profiler::profile::{Figures, Measure, State};
 use heapglass_profiler::table::{By, Heading};
-use heapglass_profiler::units::{Bytes, Count, Nanos, counted};
+use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
-use crate::model::{Command, Context, Data, Jump, Outcome, SourceLine, ViewId};
+use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, SourceLine, ViewId};
 use crate::text::{clean, fit_owner, fit_type};
 use crate::theme;
 use crate::views::View;
-use crate::widgets::{Lines, List, Sort, Table, amount, rows_in, signed, split};
+use crate::widgets::{Lines, List, Search, Sort, Table, amount, rows_in, signed, split};
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
     ENTER => Enter, "open", "open a group, show a site";
-    BACK => Back, "out", "close a group, go out";
+    BACK => Back, "out", "end filter, close, go out";
     [char('s')] => Sort, "sort", "sort by the next column";
     [char('S')] => ReverseSort, "", "reverse the order";
     [char('o')] => Follow, "flamegraph", "show in flamegraph";
     [char('w')] => WhoHolds, "holder", "show who holds it";
+    [char('/')] => Search, "filter", "filter sites by regex";
+    [char('n')] => Next, "", "go to the next match";
+    [char('N')] => Previous, "", "go to previous match";
 };
 
 /// The rows and groups, with a selection.
@@ -31,8 +34,9 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 pub(crate) struct LeakList {
     list: List<Line>,
     sort: Sort,
-    /// The groups that are open.
+    /// The groups that are open. While a regex filters the rows, all are.
     opened: Vec<Kind>,
+    search: Search,
 }
 
 /// A row, or a group of rows.
@@ -75,6 +79,14 @@ impl Line {
     }
 }
 
+/// Returns the live bytes and blocks of rows.
+fn live(lines: &[Line]) -> (u64, u64) {
+    let mut sum = Figures::default();
+    let rows = lines.iter().filter_map(Line::row);
+    rows.for_each(|row| sum.add(&row.figures));
+    (sum.live_bytes, sum.live_blocks)
+}
+
 /// Returns the areas of title, table and details.
 fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
     let details = cx.lines_below(if area.height >= 14 { 6 } else { 0 });
@@ -88,18 +100,25 @@ impl LeakList {
         let Some(leaks) = cx.data.leaks() else {
             return self.list.resize(rows_in(body));
         };
+        let mut found: Vec<&LeakRow> = leaks.rows.iter().collect();
+        self.search.retain(&mut found, |pattern, row| {
+            let label = &row.label;
+            let texts = [&label.what, &label.location, &label.owner_and_source()];
+            texts.into_iter().any(|text| pattern.is_match(text))
+        });
         let mut lines = Vec::new();
         for kind in Kind::ALL {
-            let of_kind = leaks.of(kind).cloned();
-            let mut rows: Vec<Line> = of_kind.map(|row| Line::Row(Box::new(row))).collect();
+            let of_kind = found.iter().filter(|row| row.kind == kind);
+            let rows = of_kind.map(|row| Line::Row(Box::new((*row).clone())));
+            let mut rows: Vec<Line> = rows.collect();
             table(self.sort, cx).sort(&mut rows);
             if kind == Kind::Program {
                 lines.append(&mut rows);
             } else if !rows.is_empty() {
-                let is_open = self.opened.contains(&kind);
+                let is_open = self.opened.contains(&kind) || self.search.pattern().is_some();
                 lines.push(Line::Group {
                     kind,
-                    live: leaks.live(kind),
+                    live: live(&rows),
                     rows: rows.len() as u64,
                     is_open,
                 });
@@ -147,8 +166,19 @@ impl View for LeakList {
             self.fill(cx, true);
             return outcome;
         }
+        let is_match = |line: &Line| line.row().is_some();
+        if let Some(outcome) = self.search.step(&mut self.list, command, is_match) {
+            return outcome;
+        }
         let jump = self.site().map(Jump::Site);
         match (command, self.list.selected()) {
+            (Command::Back, _) if self.search.end() => {
+                self.fill(cx, true);
+                Outcome::Done
+            }
+            (Command::Enter, Some(Line::Group { .. })) if self.search.pattern().is_some() => {
+                Outcome::notice("a filter opens all groups; Esc ends it")
+            }
             (Command::Enter, Some(Line::Group { kind, .. })) => self.turn(*kind, cx),
             (Command::Enter, _) => Outcome::goto(ViewId::Sites, jump, "nothing is live"),
             (Command::Follow, _) => Outcome::goto(
@@ -186,17 +216,39 @@ impl View for LeakList {
         SourceLine::of(cx.data, cx.data.site(self.site()?)?.owner?)
     }
 
+    fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
+        Some(("filter", self.search.pattern().cloned()))
+    }
+
+    fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
+        self.search.set(pattern);
+        self.fill(cx, false);
+    }
+
+    fn found(&self, cx: &Context<'_>) -> Option<String> {
+        let rows = self.list.rows.iter();
+        let matches = rows.filter(|line| line.row().is_some()).count();
+        let part = || {
+            let (bytes, _) = live(&self.list.rows);
+            let share = Share::of(bytes, cx.data.profile.totals().live_bytes);
+            format!("{share} of all live bytes")
+        };
+        self.search.found_rows(matches, "row", part)
+    }
+
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         let [title, body, details] = panes(cx, area);
         let leaks = cx.data.leaks();
         let mut lines = Lines::new(title, buffer);
-        lines.line(&clean(&heading(cx.data, leaks)), theme::heading());
+        let found = self.found(cx).map(|found| format!("leaks › {found}"));
+        let text = found.unwrap_or_else(|| heading(cx.data, leaks));
+        lines.line(&clean(&text), theme::heading());
         let empty = if cx.data.is_computing() {
-            "computing"
+            "computing".to_owned()
         } else {
-            "nothing is live: every block was freed"
+            self.search.empty("nothing is live: every block was freed")
         };
-        table(self.sort, cx).render(body, buffer, &self.list, empty);
+        table(self.sort, cx).render(body, buffer, &self.list, &empty);
         let lines = Lines::new(details, buffer);
         match self.list.selected() {
             Some(Line::Row(row)) => self.details(row, cx, lines),

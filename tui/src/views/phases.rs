@@ -10,23 +10,29 @@ use heapglass_profiler::units::{Nanos, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::model::keys::{BACK, Binding, ENTER, bindings};
-use crate::model::{Command, Context, Jump, Outcome, ViewId};
+use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
+use crate::model::{Command, Context, Jump, Outcome, Pattern, ViewId};
 use crate::text::{clean, fit_end};
 use crate::theme;
 use crate::views::{View, timeline};
-use crate::widgets::{Lines, List, Table, all_figures, rows_in, signed, split};
+use crate::widgets::{
+    Lines, List, Matches, Search, SearchNode, Table, all_figures, rows_in, signed, split,
+};
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
     ENTER => Enter, "sites", "show its sites";
-    BACK => Back, "out", "go out";
+    BACK => Back, "out", "end the search, go out";
+    [char('/')] => Search, "search", "search by regex";
+    [char('n')] => Next, "", "go to the next match";
+    [char('N')] => Previous, "", "go to previous match";
 };
 
 /// The phases, each below the one around it, with a selection.
 #[derive(Debug, Default)]
 pub(crate) struct PhaseTree {
     list: List<Line>,
+    search: Search,
 }
 
 /// A phase.
@@ -37,6 +43,8 @@ struct Line {
     depth: usize,
     /// The innermost name.
     name: String,
+    /// `true` if the search finds it.
+    is_match: bool,
 }
 
 /// Returns the areas of chart, table and details.
@@ -84,6 +92,7 @@ fn in_order(cx: &Context<'_>) -> Option<Vec<Line>> {
             row: Arc::clone(row),
             detail: *detail,
             depth,
+            is_match: false,
         })
     };
     Some(ordered.filter_map(line).collect())
@@ -98,23 +107,56 @@ fn inclusive<'a>(row: &'a Row, detail: &'a PhaseDetail) -> &'a Figures {
     }
 }
 
+impl PhaseTree {
+    /// Finds the phases whose innermost name matches. The phases around them stay listed.
+    fn find(&mut self, cx: &Context<'_>) {
+        let lines = &self.list.rows;
+        self.search.mark(|pattern| {
+            // The lines from the root to the current one.
+            let mut around: Vec<u32> = Vec::new();
+            Matches::of((0..).zip(lines).map(|(at, line)| {
+                around.truncate(line.depth);
+                let parent = around.last().copied();
+                around.push(at);
+                SearchNode {
+                    parent,
+                    is_match: pattern.is_match(&line.name),
+                    value: cx.measure.of(inclusive(&line.row, &line.detail)),
+                }
+            }))
+        });
+        for (at, line) in (0..).zip(&mut self.list.rows) {
+            line.is_match = self.search.matches.contains(at);
+        }
+    }
+}
+
 impl View for PhaseTree {
     fn refresh(&mut self, cx: &Context<'_>) {
         let key = |line: &Line| line.row.key.clone();
         let [_, table, _] = panes(cx, cx.area());
         let height = rows_in(table);
         self.list.replace_known(in_order(cx), key, false, height);
+        self.find(cx);
     }
 
-    fn command(&mut self, command: Command, _: &Context<'_>) -> Outcome {
+    fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
         if self.list.command(command) {
             return Outcome::Done;
+        }
+        let reveal = |at: u32| self.list.select(at as usize);
+        if let Some(outcome) = self.search.step_node(command, reveal) {
+            return outcome;
         }
         match command {
             Command::Enter => {
                 let key = self.list.selected().map(|line| line.row.key.clone());
                 let jump = key.map(|key| Jump::Group(By::Phase, key));
                 Outcome::goto(ViewId::Sites, jump, "no phase is selected")
+            }
+            Command::Back if self.search.end() => {
+                self.find(cx);
+                Outcome::Done
             }
             Command::Back => Outcome::Out,
             _ => Outcome::Done,
@@ -128,6 +170,19 @@ impl View for PhaseTree {
     fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
         let [_, table, _] = panes(cx, cx.area());
         self.list.select_at(at, table)
+    }
+
+    fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
+        Some(("search", self.search.pattern().cloned()))
+    }
+
+    fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
+        self.search.set(pattern);
+        self.find(cx);
+    }
+
+    fn found(&self, cx: &Context<'_>) -> Option<String> {
+        self.search.found_nodes("phase", cx.whole(), "all")
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
@@ -172,14 +227,21 @@ impl View for PhaseTree {
             .only_if(area.width >= 72 && has(|detail| detail.records > 0))
             .left("phase", 0, |line, _| {
                 let indent = "  ".repeat(line.depth.min(40));
-                (format!("{indent}{}", line.name), theme::plain())
+                if line.is_match {
+                    (format!("{indent}{} ◆", line.name), theme::key())
+                } else {
+                    (format!("{indent}{}", line.name), theme::plain())
+                }
             })
             .shortened(fit_end)
             .render(table, buffer, &self.list, "no phases were recorded");
         if let Some(line) = self.list.selected() {
             let name = clean(&line.row.key);
             let name = (&*name, 1, theme::strong());
-            let mut lines = Lines::details(details, buffer, &self.list.place("phase"), name);
+            let place = self.list.place("phase");
+            let title = self.found(cx).map(|found| format!("{place} · {found}"));
+            let title = title.unwrap_or(place);
+            let mut lines = Lines::details(details, buffer, &title, name);
             let detail = &line.detail;
             let mut items = all_figures(inclusive(&line.row, detail));
             if detail.entered > 0 {

@@ -1,22 +1,24 @@
 //! Threads: one row for all threads with the same name or with numbered names, sorted by a column.
-//! Enter lists numbered threads one by one.
+//! Enter lists numbered threads one by one. A regex finds rows by their name and by the names of
+//! their threads.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 
 use heapglass_profiler::diff::Identity;
-use heapglass_profiler::profile::Measure;
+use heapglass_profiler::profile::{Figures, Measure};
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::table::{By, Detail, Row};
+use heapglass_profiler::units::Share;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
-use crate::model::{Command, Context, Outcome};
+use crate::model::{Command, Context, Outcome, Pattern};
 use crate::text::clean;
 use crate::theme;
 use crate::views::View;
-use crate::widgets::{List, Sort, Table, split, write};
+use crate::widgets::{List, Search, Sort, Table, split, write};
 
 /// Number of lines around the rows: the heading and the note.
 const AROUND: u16 = 2;
@@ -27,11 +29,14 @@ const NOTE: &str =
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
     ENTER => Enter, "threads", "show a row's threads";
-    BACK => Back, "out", "go out";
+    BACK => Back, "out", "end the filter, go out";
     RIGHT => Enter, "", "same as Enter";
     LEFT => Back, "", "same as Esc";
     [char('s')] => Sort, "sort", "sort by the next column";
     [char('S')] => ReverseSort, "", "reverse the order";
+    [char('/')] => Search, "filter", "filter threads by regex";
+    [char('n')] => Next, "", "go to the next match";
+    [char('N')] => Previous, "", "go to previous match";
 };
 
 /// The threads, with a selection.
@@ -41,6 +46,7 @@ pub(crate) struct Threads {
     /// Key of the row of numbered threads whose members are shown.
     opened: Option<String>,
     sort: Sort,
+    search: Search,
 }
 
 impl Threads {
@@ -94,6 +100,9 @@ impl Threads {
             self.opened = None;
         }
         let mut rows = members.unwrap_or(rows);
+        self.search.retain(&mut rows, |pattern, row| {
+            pattern.is_match(&row.key) || matching(pattern, row).next().is_some()
+        });
         self.table(cx).sort(&mut rows);
         let at = key.and_then(|key| rows.iter().position(|row| row.key == key));
         let key = |row: &Arc<Row>| row.key.clone();
@@ -115,6 +124,18 @@ impl Threads {
         self.list.select(0);
         Outcome::Done
     }
+}
+
+/// Returns the figures of the threads of a row whose names match.
+fn matching<'a>(pattern: &Pattern, row: &'a Row) -> impl Iterator<Item = &'a Figures> {
+    let members = match &row.detail {
+        Detail::Thread(detail) => detail.members.as_slice(),
+        _ => &[],
+    };
+    let found = members
+        .iter()
+        .filter(|thread| pattern.is_match(thread.key()));
+    found.map(|thread| &thread.figures)
 }
 
 /// Returns the threads of a row by name, sorted by the measure; `None` for a row with one name.
@@ -145,8 +166,15 @@ impl View for Threads {
             self.refill(cx, selected.as_deref());
             return outcome;
         }
+        if let Some(outcome) = self.search.step(&mut self.list, command, |_| true) {
+            return outcome;
+        }
         match command {
             Command::Enter => self.enter(cx),
+            Command::Back if self.search.end() => {
+                self.refill(cx, None);
+                Outcome::Done
+            }
             Command::Back => match self.opened.take() {
                 Some(group) => {
                     self.refill(cx, Some(&group));
@@ -168,13 +196,50 @@ impl View for Threads {
         self.opened.is_none().then_some(By::Thread)
     }
 
+    fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
+        Some(("filter", self.search.pattern().cloned()))
+    }
+
+    fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
+        self.search.set(pattern);
+        self.refill(cx, None);
+    }
+
+    fn found(&self, cx: &Context<'_>) -> Option<String> {
+        let pattern = self.search.pattern()?;
+        let own = By::Thread.measure(cx.measure);
+        // Of a row that is listed for some of its threads, only these count.
+        let value = |row: &Arc<Row>| {
+            if pattern.is_match(&row.key) {
+                own.of(&row.figures)
+            } else {
+                let found = matching(pattern, row).map(|figures| own.of(figures));
+                found.fold(0, u64::saturating_add)
+            }
+        };
+        let values = self.list.rows.iter().map(value);
+        let value = values.fold(0, u64::saturating_add);
+        let part = || {
+            let share = Share::of(value, own.of(cx.data.profile.totals()));
+            format!("{share} of all")
+        };
+        let noun = if self.opened.is_some() {
+            "thread"
+        } else {
+            "row"
+        };
+        self.search.found_rows(self.list.rows.len(), noun, part)
+    }
+
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         let [table, note] = self.panes(area);
-        let empty = "no threads were recorded";
-        self.table(cx).render(table, buffer, &self.list, empty);
-        let text = match &self.opened {
-            Some(group) => format!("Threads named {}. Esc: all threads.", clean(group)),
-            None => NOTE.to_owned(),
+        let empty = self.search.empty("no threads were recorded");
+        self.table(cx).render(table, buffer, &self.list, &empty);
+        let text = match (&self.opened, self.found(cx)) {
+            (Some(group), Some(found)) => format!("threads named {} › {found}", clean(group)),
+            (None, Some(found)) => format!("threads › {found}"),
+            (Some(group), None) => format!("Threads named {}. Esc: all threads.", clean(group)),
+            (None, None) => NOTE.to_owned(),
         };
         write(buffer, note, &text, theme::dim());
     }

@@ -15,12 +15,13 @@ use ratatui::style::Style;
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{
-    Action, Command, Context, Data, Job, Jump, Outcome, Pointer, Selection, SourceLine, ViewId,
+    Action, Command, Context, Data, Job, Jump, Outcome, Pattern, Pointer, Selection, SourceLine,
+    ViewId,
 };
 use crate::text::{clean, fit_middle, fit_owner, fit_path};
 use crate::theme;
 use crate::views::{View, timeline, wheel};
-use crate::widgets::{Lines, List, Table, noun, rows_in, signed, split};
+use crate::widgets::{Lines, List, Search, Table, noun, rows_in, signed, split};
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
@@ -29,9 +30,12 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('v')] => Anchor, "compare", "compare from here, or end";
     [char('b')] => Grouping, "by", "group by site, type, ..";
     ENTER => Enter, "sites", "show its sites";
-    BACK => Back, "out", "end comparing, go out";
+    BACK => Back, "out", "end filter/compare, go out";
     [char(']')] => NextMoment, "", "same as l";
     [char('[')] => PreviousMoment, "", "same as h";
+    [char('/')] => Search, "filter", "filter rows by regex";
+    [char('n')] => Next, "", "go to the next match";
+    [char('N')] => Previous, "", "go to previous match";
 };
 
 /// The groupings, in the order in which the key cycles through them.
@@ -48,7 +52,10 @@ pub(crate) struct Time {
     anchor: Option<usize>,
     /// Index of the grouping.
     grouping: usize,
-    list: List<Line>,
+    /// Every row, and those that are listed.
+    lines: Vec<Arc<Line>>,
+    list: List<Arc<Line>>,
+    search: Search,
     /// The title and the figures above the rows.
     head: [String; 2],
     /// The data that the rows were computed from.
@@ -69,7 +76,7 @@ struct Made {
     key: Key,
     title: String,
     figures: String,
-    lines: Vec<Line>,
+    lines: Vec<Arc<Line>>,
 }
 
 impl Made {
@@ -98,7 +105,7 @@ impl Made {
         Made {
             title,
             figures,
-            lines,
+            lines: lines.into_iter().map(Arc::new).collect(),
             key,
             data,
         }
@@ -167,6 +174,7 @@ impl Time {
         if self.moments.is_empty() {
             self.shown = None;
             self.head = Default::default();
+            self.lines = Vec::new();
             self.list = List::default();
             return;
         }
@@ -212,12 +220,21 @@ impl Time {
             Count(self.at as u64 + 1),
             Count(self.moments.len() as u64)
         );
-        let rows = counted(made.lines.len() as u64, noun(by));
         let place = if from.is_some() { "" } else { &place };
-        self.head = [format!("{}{place} · {rows}", made.title), made.figures];
-        let key = |line: &Line| line.identity.clone();
-        self.list
-            .replace(made.lines, key, keep_first, rows_in(table));
+        self.head = [format!("{}{place}", made.title), made.figures];
+        self.lines = made.lines;
+        self.list(cx, keep_first);
+    }
+
+    /// Lists the rows that match.
+    fn list(&mut self, cx: &Context<'_>, keep_first: bool) {
+        let [_, _, table, _] = panes(cx, cx.area());
+        let mut lines = self.lines.clone();
+        self.search.retain(&mut lines, |pattern, line| {
+            pattern.is_match(&line.name) || pattern.is_match(&line.owner)
+        });
+        let key = |line: &Arc<Line>| line.identity.clone();
+        self.list.replace(lines, key, keep_first, rows_in(table));
     }
 
     /// Moves the cursor.
@@ -461,6 +478,9 @@ impl View for Time {
         if self.list.command(command) {
             return Outcome::Done;
         }
+        if let Some(outcome) = self.search.step(&mut self.list, command, |_| true) {
+            return outcome;
+        }
         match command {
             Command::NextMoment => return self.step(true, cx),
             Command::PreviousMoment => return self.step(false, cx),
@@ -480,6 +500,7 @@ impl View for Time {
                 return Outcome::notice(format!("by {}", self.by().name()));
             }
             Command::Enter => return self.enter(cx),
+            Command::Back if self.search.end() => self.list(cx, false),
             Command::Back if self.anchor.take().is_some() => self.fill(cx, false),
             Command::Back => return Outcome::Out,
             _ => {}
@@ -524,6 +545,33 @@ impl View for Time {
         SourceLine::of(cx.data, line.owner_frame?)
     }
 
+    fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
+        let has_moments = !self.moments.is_empty();
+        has_moments.then(|| ("filter", self.search.pattern().cloned()))
+    }
+
+    fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
+        self.search.set(pattern);
+        self.list(cx, false);
+    }
+
+    fn found(&self, cx: &Context<'_>) -> Option<String> {
+        let part = || {
+            let lines = self.list.rows.iter();
+            if self.compared().is_some() {
+                let grown = lines.map(|line| line.grown.difference().0);
+                format!("growth {}", signed(grown.fold(0, i64::saturating_add)))
+            } else {
+                let live = lines.map(|line| line.grown.to.0);
+                let live = live.fold(0, u64::saturating_add);
+                let whole = self.moment().live(&cx.data.profile).0;
+                format!("{} of all", Share::of(live, whole))
+            }
+        };
+        self.search
+            .found_rows(self.list.rows.len(), noun(self.by()), part)
+    }
+
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         let [chart, head, table, details] = panes(cx, area);
         if self.moments.is_empty() {
@@ -542,15 +590,17 @@ impl View for Time {
         timeline::render(cx.data, overlay, chart, buffer);
         let [title, figures] = &self.head;
         let mut lines = Lines::new(head, buffer);
-        lines.rule(&clean(title));
+        let rows = self.found(cx);
+        let rows = rows.unwrap_or_else(|| counted(self.lines.len() as u64, noun(self.by())));
+        lines.rule(&clean(&format!("{title} · {rows}")));
         lines.line(&clean(figures), theme::plain());
         let empty = match (cx.data.is_computing(), self.compared()) {
-            (true, _) => "",
-            (false, Some(_)) => "nothing differs",
-            (false, None) => "nothing was live",
+            (true, _) => String::new(),
+            (false, Some(_)) => self.search.empty("nothing differs"),
+            (false, None) => self.search.empty("nothing was live"),
         };
         self.table(cx, area)
-            .render(table, buffer, &self.list, empty);
+            .render(table, buffer, &self.list, &empty);
         if let Some(line) = self.list.selected() {
             let mut lines = Lines::new(details, buffer);
             lines.rule(&self.list.place(noun(self.by())));
@@ -562,12 +612,12 @@ impl View for Time {
 }
 
 impl Time {
-    fn table<'a>(&self, cx: &'a Context<'_>, area: Rect) -> Table<'a, Line> {
+    fn table<'a>(&self, cx: &'a Context<'_>, area: Rect) -> Table<'a, Arc<Line>> {
         let whole = self.moment().live(&cx.data.profile).0;
         let is_wide = area.width >= 100;
         let table = Table::new(cx);
         let table = if self.compared().is_some() {
-            let size = |line: &Line| line.grown.difference();
+            let size = |line: &Arc<Line>| line.grown.difference();
             table
                 .right(Heading::GROWN, move |line| signed(size(line).0))
                 .right(Heading::GROWN_RATE, |line| line.rate.clone())
@@ -579,7 +629,7 @@ impl Time {
                 .only_if(is_wide)
                 .figure(Heading::NOW, |line| line.grown.to.0)
         } else {
-            let bytes = |line: &Line| line.grown.to.0;
+            let bytes = |line: &Arc<Line>| line.grown.to.0;
             table
                 .share(Heading::SHARE, bytes, whole)
                 .figure(Heading::of(Measure::Live), bytes)

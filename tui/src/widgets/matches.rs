@@ -74,12 +74,16 @@ impl Matches {
     /// Describes the position, the number of matches and their sum: `3 of 7 frames (n N), 1.0 % of
     /// all`.
     pub(crate) fn summary(&self, noun: &str, cx: &Context<'_>) -> String {
+        format!("{}, {} of all", self.position(noun), cx.share(self.value))
+    }
+
+    /// Describes the position and the number of matches: `3 of 7 frames (n N)`.
+    pub(crate) fn position(&self, noun: &str) -> String {
         let position = self
             .at
             .map(|at| format!("{} of ", at + 1))
             .unwrap_or_default();
-        let found = counted(self.len(), noun);
-        format!("{position}{found} (n N), {} of all", cx.share(self.value))
+        format!("{position}{} (n N)", counted(self.len(), noun))
     }
 
     /// Returns the next node, wrapping around.

@@ -6,6 +6,7 @@ pub(crate) mod chart;
 mod lines;
 mod list;
 mod matches;
+mod search;
 mod table;
 mod tree;
 
@@ -13,6 +14,7 @@ pub(crate) use area::{below, columns, last_columns, right_of, slice, split, with
 pub(crate) use lines::{Lines, all_figures, amount};
 pub(crate) use list::{Cursor, List};
 pub(crate) use matches::{Matches, SearchNode};
+pub(crate) use search::Search;
 pub(crate) use table::{Sort, Table, change, draw_row, rows_in};
 pub(crate) use tree::{Shape, Tree, TreeRow};
 

@@ -339,7 +339,8 @@ pub(crate) struct Flamegraph {
 #[command(after_help = "\
 Examples:
   heapglass tui app.hg
-  heapglass tui after.hg --base before.hg   show each figure's change since BASE")]
+  heapglass tui after.hg --base before.hg   show each figure's change since BASE
+  heapglass tui app.hg --source-dir ~/app   show and open source files of another folder")]
 pub(crate) struct Tui {
     /// Compare with this recording. Tables get a column of changes. The flamegraph is red where
     /// there is more than in BASE, and blue where there is less
@@ -349,6 +350,10 @@ pub(crate) struct Tui {
     /// build
     #[arg(long, value_name = "PATH", requires = "base")]
     pub(crate) base_binary: Option<PathBuf>,
+    /// Also find sources below this folder; may be given several times. Without this flag, sources
+    /// are found below the current folder, and only these can be opened in an editor
+    #[arg(long, value_name = "DIR")]
+    pub(crate) source_dir: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) measure: MeasureFlag,
     #[command(flatten)]

@@ -15,11 +15,18 @@ use crate::open;
 pub(super) fn run(args: &Tui) -> Result<(), Error> {
     // Reject a file that is not a recording before reading the other one.
     open::check(&args.input.file)?;
+    if let Some(path) = args.source_dir.iter().find(|path| !path.is_dir()) {
+        let path = path.display();
+        return Err(Error::misuse(format_args!(
+            "cannot find sources below {path}: it is not a folder; give one with --source-dir"
+        )));
+    }
     let base = args.base.as_ref().map(|path| {
         let symbols = args.input.symbols.with_binary(&args.base_binary);
         Ok(Arc::new(Base {
             name: path.display().to_string(),
             profile: open::open(path, &symbols)?,
+            is_taken_here: false,
         }))
     });
     let base: Option<Arc<Base>> = base.transpose()?;
@@ -32,10 +39,11 @@ pub(super) fn run(args: &Tui) -> Result<(), Error> {
             _ => {}
         }
     }
-    let options = Options {
+    let mut options = Options {
         measure: args.measure.measure,
         base,
         ..Options::from_env()
     };
+    options.source_roots.extend(args.source_dir.iter().cloned());
     show_recording(&args.input.file, &args.input.symbols, options)
 }

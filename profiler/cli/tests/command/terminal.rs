@@ -94,6 +94,18 @@ fn a_base_that_cannot_be_read_is_said_before_the_terminal_changes() {
 }
 
 #[test]
+fn a_folder_of_sources_that_is_none_is_said_before_the_terminal_changes() {
+    let place = Place::new();
+    place.record("x.hg");
+    for folder in ["nothing", "x.hg"] {
+        let done = place.run(&["tui", "x.hg", "--source-dir", folder]);
+        assert_eq!(done.status, Some(2), "{}", done.stderr);
+        let expected = format!("cannot find sources below {folder}: it is not a folder");
+        assert!(done.stderr.contains(&expected), "{}", done.stderr);
+    }
+}
+
+#[test]
 fn work_that_takes_long_says_what_it_does_on_a_terminal_only() {
     if heapglass_preload::LIBRARY.is_err() {
         skipped("there is no library to preload");

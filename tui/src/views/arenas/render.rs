@@ -17,6 +17,7 @@ use super::{Arenas, arena_of, chart};
 use crate::model::Context;
 use crate::text::{clean, fit, paragraph};
 use crate::theme;
+use crate::views::View;
 use crate::widgets::{Lines, List, Table, below, columns, right_of, slice, some, split, write};
 
 /// Minimum number of lines of the table, including its heading.
@@ -52,11 +53,14 @@ pub(super) fn render(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut B
         write(buffer, breadcrumb, &inside.breadcrumb(), theme::heading());
         return inside.render(cx, below(area, breadcrumb.height), buffer);
     }
-    let text = format!(
-        "{} by {}; chunks are counted as blocks too",
-        counted(arenas.len() as u64, "arena"),
-        order(cx.measure)
-    );
+    let text = match view.found(cx) {
+        Some(found) => format!("arenas › {found}"),
+        None => format!(
+            "{} by {}; chunks are counted as blocks too",
+            counted(arenas.len() as u64, "arena"),
+            order(cx.measure)
+        ),
+    };
     write(buffer, breadcrumb, &text, theme::heading());
     table(view, cx, body, buffer);
     if let Some(selected) = view.selected(cx.data) {
@@ -111,7 +115,7 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             let mark = if is_leaking { "! " } else { "" };
             (format!("{mark}{}", arena.name), theme::plain())
         })
-        .render(area, buffer, &list, "");
+        .render(area, buffer, &list, &view.search.empty(""));
     // After the first two columns, each with its gap.
     let before = Heading::MOST_CHUNKS.width() + Heading::ALLOCATED_BYTES.width() + 2;
     let bars = right_of(below(area, 1), before as u16);

@@ -15,7 +15,7 @@ use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{Command, Context, Data, FieldKey, Jump, Outcome, Pattern, Selection, ViewId};
 use crate::views::View;
 use crate::views::breakdown::Breakdown;
-use crate::widgets::{Matches, Sort, Tree, rows_in};
+use crate::widgets::{Search, Sort, Tree, rows_in};
 use tree::Fields;
 
 /// The keys of this view.
@@ -39,8 +39,7 @@ pub(crate) struct FieldTree {
     /// The data that the tree was built from.
     made_of: Option<Arc<Data>>,
     sort: Sort,
-    pattern: Option<Pattern>,
-    found: Matches,
+    search: Search,
     /// The types of one field.
     inside: Option<Breakdown>,
 }
@@ -58,27 +57,12 @@ impl FieldTree {
         Fields::new(cx, self.sort)
     }
 
-    /// Selects the next match and opens the branches around it.
-    fn step_match(&mut self, forward: bool, cx: &Context<'_>) -> Outcome {
-        if self.pattern.is_none() {
-            return Outcome::no_search();
-        }
-        let Some(node) = self.found.step(forward) else {
-            return Outcome::notice("nothing found");
-        };
-        let shape = self.shape(cx);
-        self.tree.reveal(&shape, node);
-        Outcome::Done
-    }
-
     fn back(&mut self) -> Outcome {
-        if self.inside.take().is_some() {
-        } else if self.pattern.take().is_some() {
-            self.found = Matches::default();
+        if self.inside.take().is_some() || self.search.end() {
+            Outcome::Done
         } else {
-            return Outcome::Out;
+            Outcome::Out
         }
-        Outcome::Done
     }
 }
 
@@ -98,9 +82,7 @@ impl View for FieldTree {
         let [_, tree, _] = render::panes(cx, cx.area());
         self.tree.list.height = rows_in(tree);
         self.tree.refresh(&shape, kept);
-        let before = std::mem::take(&mut self.found);
-        self.search(self.pattern.clone(), cx);
-        self.found.stay_at(&before);
+        self.search.mark(|pattern| tree::find(cx, pattern));
         self.inside.take_if(|inside| !inside.refresh(cx));
     }
 
@@ -124,6 +106,10 @@ impl View for FieldTree {
             self.tree.refresh(&shape, selected);
             return outcome;
         }
+        let reveal = |node| self.tree.reveal(&Fields::new(cx, self.sort), node);
+        if let Some(outcome) = self.search.step_node(command, reveal) {
+            return outcome;
+        }
         match command {
             Command::Enter => match self.selection(cx.data) {
                 Some(selection) => self.inside = Breakdown::open(selection, cx),
@@ -133,8 +119,6 @@ impl View for FieldTree {
                 let jump = self.selection(cx.data).map(Jump::Selection);
                 return Outcome::goto(ViewId::Flamegraph, jump, "no field is selected");
             }
-            Command::Next => return self.step_match(true, cx),
-            Command::Previous => return self.step_match(false, cx),
             _ => {}
         }
         Outcome::Done
@@ -153,9 +137,7 @@ impl View for FieldTree {
     }
 
     fn found(&self, cx: &Context<'_>) -> Option<String> {
-        let pattern = self.pattern.as_ref()?;
-        let found = self.found.summary("field", cx);
-        Some(format!("{}: {found}", pattern.label()))
+        self.search.found_nodes("field", cx.whole(), "all")
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
@@ -164,12 +146,11 @@ impl View for FieldTree {
 
     fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
         let is_at_tree = self.inside.is_none();
-        is_at_tree.then(|| ("search", self.pattern.clone()))
+        is_at_tree.then(|| ("search", self.search.pattern().cloned()))
     }
 
     fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
-        let found = pattern.as_ref().map(|pattern| tree::find(cx, pattern));
-        self.found = found.unwrap_or_default();
-        self.pattern = pattern;
+        self.search.set(pattern);
+        self.search.mark(|pattern| tree::find(cx, pattern));
     }
 }

@@ -13,6 +13,7 @@ use super::{Context, FieldTree};
 use crate::model::Data;
 use crate::text::{fit_end, fit_type};
 use crate::theme;
+use crate::views::View;
 use crate::widgets::{
     Lines, Matches, Sort, Table, TreeRow, all_figures, below, bytes, signed, split, values_inline,
     write,
@@ -43,7 +44,7 @@ pub(super) fn render(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mu
     }
     let tree = &view.tree.list;
     let list = tree.filter_map(|row| Some((*row, cx.data.field(row.node)?)));
-    let table = table(view.sort, cx, Some(&view.found));
+    let table = table(view.sort, cx, Some(&view.search.matches));
     table.render(body, buffer, &list, "");
     if let Some(field) = view.tree.selected().and_then(|node| cx.data.field(node)) {
         details(view, field, cx, details_area, buffer);
@@ -75,9 +76,8 @@ fn breadcrumb(view: &FieldTree, cx: &Context<'_>) -> String {
             parts.of
         );
     }
-    if let Some(pattern) = &view.pattern {
-        let found = view.found.summary("field", cx);
-        return format!("fields › {}: {found}", pattern.label());
+    if let Some(found) = view.found(cx) {
+        return format!("fields › {found}");
     }
     let nodes = cx.data.profile.fields().nodes();
     let roots = nodes.iter().skip(1).filter(|field| field.parent == 0);

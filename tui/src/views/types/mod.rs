@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 use heapglass_profiler::profile::TypeRow;
 use heapglass_profiler::table::By;
-use heapglass_profiler::units::{Count, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -19,7 +18,7 @@ use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, Selection, ViewId, type_key};
 use crate::views::View;
 use crate::views::breakdown::Breakdown;
-use crate::widgets::{List, Sort, rows_in};
+use crate::widgets::{List, Search, Sort, rows_in};
 use footprints::Footprints;
 
 /// The keys of this view.
@@ -45,7 +44,7 @@ pub(crate) struct Types {
     /// The data that the list was built from.
     made_of: Option<Arc<Data>>,
     sort: Sort,
-    filter: Option<Pattern>,
+    search: Search,
     /// The fields of one type.
     inside: Option<Breakdown>,
     footprints: Footprints,
@@ -59,15 +58,12 @@ impl Types {
     /// Rebuilds the list and keeps the selection if its type is still listed.
     fn list(&mut self, cx: &Context<'_>) {
         let key = |row: &TypeRow| type_key(cx.data, row.type_id);
-        let is_listed = |(_, row): &(usize, &TypeRow)| {
-            let is_match = |filter: &Pattern| {
-                let full = key(row).is_some_and(|full| filter.is_match(&full));
-                full || filter.is_match(&cx.data.type_label(row.type_id))
-            };
-            self.filter.as_ref().is_none_or(is_match)
-        };
         let all = cx.data.profile.type_rows().iter().enumerate();
-        let mut rows: Vec<(usize, &TypeRow)> = all.filter(is_listed).collect();
+        let mut rows: Vec<(usize, &TypeRow)> = all.collect();
+        self.search.retain(&mut rows, |pattern, (_, row)| {
+            let full = key(row).is_some_and(|full| pattern.is_match(&full));
+            full || pattern.is_match(&cx.data.type_label(row.type_id))
+        });
         rows.sort_by_cached_key(|(_, row)| (Reverse(cx.measure.of(&row.figures)), key(row)));
         render::table(self, cx).sort(&mut rows);
         let rows = rows.into_iter().map(|(at, row)| (at, key(row))).collect();
@@ -93,7 +89,7 @@ impl Types {
         if self.footprints.is_open {
             self.footprints.back();
         } else if self.inside.take().is_some() {
-        } else if self.filter.take().is_some() {
+        } else if self.search.end() {
             self.list(cx);
         } else {
             return Outcome::Out;
@@ -135,15 +131,14 @@ impl View for Types {
             self.list(cx);
             return outcome;
         }
+        if let Some(outcome) = self.search.step(&mut self.list, command, |_| true) {
+            return outcome;
+        }
         match command {
             Command::Enter => match self.selection(cx.data) {
                 Some(selection) => self.inside = Breakdown::open(selection, cx),
                 None => return Outcome::notice("no type is selected"),
             },
-            Command::Next | Command::Previous if self.filter.is_none() => {
-                return Outcome::no_search();
-            }
-            Command::Next | Command::Previous => self.list.step(command == Command::Next),
             Command::Footprints => return self.footprints.open(),
             Command::Follow => {
                 let jump = self.selection(cx.data).map(Jump::Selection);
@@ -170,16 +165,10 @@ impl View for Types {
     }
 
     fn found(&self, cx: &Context<'_>) -> Option<String> {
-        let filter = self.filter.as_ref()?;
         let all = cx.data.profile.type_rows();
         let rows = self.list.rows.iter().filter_map(|(at, _)| all.get(*at));
-        Some(format!(
-            "{}: {} of {}, {} of all",
-            filter.label(),
-            Count(self.list.rows.len() as u64),
-            counted(all.len() as u64, "row"),
-            cx.share(cx.sum(rows.map(|row| &row.figures)))
-        ))
+        let part = || cx.part_of_all(rows.map(|row| &row.figures));
+        self.search.found_rows(self.list.rows.len(), "row", part)
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
@@ -187,11 +176,12 @@ impl View for Types {
     }
 
     fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
-        self.is_at_list().then(|| ("filter", self.filter.clone()))
+        let is_at_list = self.is_at_list();
+        is_at_list.then(|| ("filter", self.search.pattern().cloned()))
     }
 
     fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
-        self.filter = pattern;
+        self.search.set(pattern);
         self.list(cx);
     }
 }

@@ -15,6 +15,7 @@ use super::measured::{footprints, values_table};
 use crate::model::Context;
 use crate::text::{clean, fit_type};
 use crate::theme;
+use crate::views::View;
 use crate::widgets::{
     Lines, List, Table, all_figures, below, rows_in, split, values_inline, write,
 };
@@ -48,11 +49,8 @@ pub(super) fn render(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Bu
     }
     let all = cx.data.profile.type_rows();
     let list = view.list.filter_map(|(at, _)| Some((*at, all.get(*at)?)));
-    let empty = match all {
-        [] => "no sites were recorded",
-        _ => "no type matches; press Esc to show all",
-    };
-    table(view, cx).render(body, buffer, &list, empty);
+    let empty = view.search.empty("no sites were recorded");
+    table(view, cx).render(body, buffer, &list, &empty);
     if let Some(row) = view.selected(cx.data) {
         details(view, row, cx, details_area, buffer);
     }
@@ -74,15 +72,8 @@ fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
         return format!("types › {} › by field, Enter: sites", parts.of);
     }
     let all = cx.data.profile.type_rows();
-    if let Some(filter) = &view.filter {
-        let rows = view.list.rows.iter().filter_map(|(at, _)| all.get(*at));
-        return format!(
-            "types › {}: {} of {} rows, {} of all",
-            filter.label(),
-            view.list.rows.len(),
-            all.len(),
-            cx.share(cx.sum(rows.map(|row| &row.figures)))
-        );
+    if let Some(found) = view.found(cx) {
+        return format!("types › {found}");
     }
     let typed = all.iter().filter(|row| row.type_id.is_some());
     format!(
