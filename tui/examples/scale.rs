@@ -160,7 +160,7 @@ mod linux {
             "k",
             "s",
             "?",
-            "q?",
+            "help",
             "click",
             "click",
             "wheel",
@@ -179,8 +179,8 @@ mod linux {
             let typed = match key {
                 "click" => format!("\x1b[<0;{x};{y}M\x1b[<0;{x};{y}m"),
                 "wheel" => format!("\x1b[<{};{x};{y}M", 64 + roll(2)),
-                // Closes the help, and never quits.
-                "q?" => "?q".to_owned(),
+                // Closes the help. `q` would quit if a click has opened the list of measures.
+                "help" => "?\x1b".to_owned(),
                 key => key.to_owned(),
             };
             let before = cpu_ns(process);
@@ -239,10 +239,9 @@ mod linux {
             let written = read(pty, 2);
             let stat = std::fs::read_to_string(format!("/proc/{process}/task/{process}/stat"));
             let stat = stat.expect("alive");
-            let sleeps = stat
-                .rsplit(") ")
-                .next()
-                .is_some_and(|rest| rest.starts_with('S'));
+            let state = stat.rsplit(") ").next().unwrap_or_default();
+            assert!(!state.starts_with('Z'), "the UI ended");
+            let sleeps = state.starts_with('S');
             quiet = if written.is_empty() && sleeps {
                 quiet + 1
             } else {
