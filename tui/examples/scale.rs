@@ -112,11 +112,15 @@ mod linux {
         }
         // All frames make the largest tree, which other threads build.
         pty.write_all(b"2a").expect("typed");
-        let mut before = 0;
-        while before != cpu_of_all_ns(process) {
-            before = cpu_of_all_ns(process);
+        // The thread that reads keys looks for a loaded profile ten times a second.
+        const IDLE_NS: u64 = 50_000_000;
+        let mut used = u64::MAX;
+        while used > IDLE_NS {
+            let before = cpu_of_all_ns(process);
             std::thread::sleep(Duration::from_secs(1));
             settle(&mut pty, process);
+            // A thread that has ended takes its time with it.
+            used = cpu_of_all_ns(process).abs_diff(before);
         }
         let mut state = 1_u64;
         let mut roll = |sides: usize| {
@@ -156,7 +160,7 @@ mod linux {
             "k",
             "s",
             "?",
-            "q?",
+            "help",
             "click",
             "click",
             "wheel",
@@ -175,8 +179,8 @@ mod linux {
             let typed = match key {
                 "click" => format!("\x1b[<0;{x};{y}M\x1b[<0;{x};{y}m"),
                 "wheel" => format!("\x1b[<{};{x};{y}M", 64 + roll(2)),
-                // Closes the help, and never quits.
-                "q?" => "?q".to_owned(),
+                // Closes the help. `q` would quit if a click has opened the list of measures.
+                "help" => "?\x1b".to_owned(),
                 key => key.to_owned(),
             };
             let before = cpu_ns(process);
@@ -235,10 +239,9 @@ mod linux {
             let written = read(pty, 2);
             let stat = std::fs::read_to_string(format!("/proc/{process}/task/{process}/stat"));
             let stat = stat.expect("alive");
-            let sleeps = stat
-                .rsplit(") ")
-                .next()
-                .is_some_and(|rest| rest.starts_with('S'));
+            let state = stat.rsplit(") ").next().unwrap_or_default();
+            assert!(!state.starts_with('Z'), "the UI ended");
+            let sleeps = state.starts_with('S');
             quiet = if written.is_empty() && sleeps {
                 quiet + 1
             } else {

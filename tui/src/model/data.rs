@@ -75,6 +75,8 @@ pub(crate) enum Job {
     Findings(bool),
     /// The rows of a moment, or of the growth since an earlier one.
     Moment(Moment, Option<Moment>, By),
+    /// The list of the view Sites.
+    Sites,
 }
 
 /// A function that tells the main loop that a job is done.
@@ -96,7 +98,7 @@ pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
 }
 
 /// The number of sites from which rows and trees are computed on another thread.
-const LARGE: usize = 50_000;
+pub(super) const LARGE: usize = 50_000;
 
 /// Returns the profile as the second side of a comparison.
 fn shown(profile: &Profile) -> Recording<'_> {
@@ -461,6 +463,30 @@ impl Data {
         self.profile.sites().get(index as usize)
     }
 
+    /// Returns the number in `new` of site `index`, if it has a site with the same stack and scope.
+    pub(crate) fn same_site(&self, index: u32, new: &Data) -> Option<u32> {
+        let site = self.site(index)?;
+        if std::ptr::eq(self, new) {
+            return Some(index);
+        }
+        if self.is_early {
+            // This data has no names, so its stacks have other frames. Compare the counters
+            // instead.
+            return new
+                .site(index)
+                .is_some_and(|same| same.scope == site.scope)
+                .then_some(index);
+        }
+        let stack: Vec<_> = addresses(self, site).collect();
+        // A recording only grows, so a site keeps its number while its stack is the same.
+        let mut all = std::iter::once(index).chain(0..new.profile.sites().len() as u32);
+        all.find(|&index| {
+            new.site(index).is_some_and(|same| {
+                same.scope == site.scope && addresses(new, same).eq(stack.iter().copied())
+            })
+        })
+    }
+
     /// Returns for each function whether `pattern` matches its full or short name.
     pub(crate) fn matching(&self, pattern: &Pattern) -> Vec<bool> {
         let is_match = |f: &Function| pattern.is_match(&f.name) || pattern.is_match(&f.short);
@@ -491,6 +517,14 @@ impl Data {
             _ => "end unknown",
         }
     }
+}
+
+/// Returns the identity of a site's frames, innermost first.
+fn addresses<'a>(data: &'a Data, site: &'a Site) -> impl Iterator<Item = impl PartialEq + Copy> {
+    data.profile.innermost_first(site).map(|frame| {
+        let frame = data.frame(frame);
+        frame.map(|frame| (frame.module, frame.offset, frame.line, frame.inlined))
+    })
 }
 
 #[cfg(test)]

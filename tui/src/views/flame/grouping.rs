@@ -50,12 +50,19 @@ impl Flame {
 
     /// Selects the field or type that another view asked for.
     pub(super) fn show_selection(&mut self, selection: &Selection, cx: &Context<'_>) -> Outcome {
-        let (levels, wanted) = match selection.field_in(cx.data) {
-            Some(node) => (Levels::Field, Label::Field(node)),
-            None => (Levels::Type, Label::Type(selection.type_in(cx.data))),
+        let wanted = match selection.field_in(cx.data) {
+            Some(node) => Label::Field(node),
+            None => Label::Type(selection.type_in(cx.data)),
         };
-        self.group(levels, cx);
         let find = |tree: &CallTree| tree.ids().find(|id| tree.node(*id).label == wanted);
         self.show_found(find, "it has no blocks", cx)
+    }
+}
+
+/// Returns the levels of the tree that shows a selection.
+pub(super) fn levels_of(selection: &Selection, cx: &Context<'_>) -> Levels {
+    match selection.field_in(cx.data) {
+        Some(_) => Levels::Field,
+        None => Levels::Type,
     }
 }

@@ -28,6 +28,7 @@ use crate::theme;
 use crate::views::View;
 use crate::widgets::{Matches, write};
 use before::BaseFigures;
+use grouping::levels_of;
 use largest::Largest;
 use layout::Icicle;
 
@@ -63,6 +64,9 @@ pub(crate) struct Flame {
     made_of: Option<Arc<Data>>,
     /// The tree that was shown before the next one was asked for, with its data and options.
     left: Option<(CallTree, Arc<Data>, CallTreeOptions)>,
+    /// The place to show in the next tree, with the data that it is of, if another view asked for it
+    /// while the tree was built.
+    goal: Option<(Arc<Data>, Jump)>,
     before: BaseFigures,
     /// The frames that are zoomed into, each inside the one before; empty for the whole tree.
     zooms: Vec<NodeId>,
@@ -143,6 +147,29 @@ impl Flame {
         self.tree = Some(tree);
         self.made_of = Some(Arc::clone(cx.data));
         self.rematch(cx);
+        if let Some((data, jump)) = self.goal.take() {
+            self.arrive(&jump, &data, cx);
+        }
+    }
+
+    /// Shows a place of `data` that another view asked for, or remembers it until the tree is
+    /// there.
+    fn arrive(&mut self, jump: &Jump, data: &Arc<Data>, cx: &Context<'_>) -> Outcome {
+        if self.tree.is_none() && cx.data.is_computing() {
+            self.goal = Some((Arc::clone(data), jump.clone()));
+            return Outcome::Done;
+        }
+        match jump {
+            Jump::Function(_) => self.step_match(true, cx),
+            Jump::Site(site) => {
+                let site = data.same_site(*site, cx.data);
+                let leaf = |tree: &CallTree| tree.leaf(site? as usize);
+                self.show_found(leaf, "this site is not in the flamegraph", cx)
+            }
+            Jump::Selection(selection) => self.show_selection(selection, cx),
+            // Its frames are spread over the whole tree.
+            Jump::Group(..) => Outcome::Done,
+        }
     }
 
     /// Recomputes the highlight in the current tree and measure.
@@ -402,6 +429,7 @@ impl Flame {
 
     /// Shows the tree for the changed options, from its root.
     fn reshape(&mut self, cx: &Context<'_>) -> Outcome {
+        self.goal = None;
         self.zooms.clear();
         self.selected = None;
         self.top = 0;
@@ -477,21 +505,16 @@ impl View for Flame {
     }
 
     fn jump(&mut self, jump: &Jump, cx: &Context<'_>) -> Outcome {
-        let outcome = match jump {
+        match jump {
             Jump::Function(charged) => {
                 self.group(Levels::Stack, cx);
                 self.same_symbol(Some(*charged), cx);
-                self.step_match(true, cx)
             }
-            Jump::Site(site) => {
-                self.group(Levels::Stack, cx);
-                let leaf = |tree: &CallTree| tree.leaf(*site as usize);
-                self.show_found(leaf, "this site is not in the flamegraph", cx)
-            }
-            Jump::Selection(selection) => self.show_selection(selection, cx),
-            // Its frames are spread over the whole tree.
-            Jump::Group(..) => Outcome::Done,
-        };
+            Jump::Site(_) => self.group(Levels::Stack, cx),
+            Jump::Selection(selection) => self.group(levels_of(selection, cx), cx),
+            Jump::Group(..) => {}
+        }
+        let outcome = self.arrive(jump, cx.data, cx);
         self.settle(cx);
         outcome
     }

@@ -80,9 +80,14 @@ impl Named {
 }
 
 impl SiteFilter {
-    /// Creates the filter; `None` if the named part does not exist or has no sites.
+    /// Creates the filter; `None` if the named part does not exist or has no sites. The restriction
+    /// may come from other data.
     pub(super) fn new(to: Restriction, cx: &Context<'_>) -> Option<SiteFilter> {
         let profile = &cx.data.profile;
+        let to = match to {
+            Restriction::Through(named) => Restriction::Through(named.in_data(cx)?),
+            same => same,
+        };
         let sites = match &to {
             Restriction::Through(named) => {
                 let sites = profile.sites().iter();
@@ -97,13 +102,8 @@ impl SiteFilter {
         Some(SiteFilter { to, sites })
     }
 
-    /// Returns the same restriction in other data; `None` if its named part is not there.
-    pub(super) fn in_data(self, cx: &Context<'_>) -> Option<SiteFilter> {
-        let to = match self.to {
-            Restriction::Through(named) => Restriction::Through(named.in_data(cx)?),
-            same => same,
-        };
-        SiteFilter::new(to, cx)
+    pub(super) fn restriction(self) -> Restriction {
+        self.to
     }
 
     pub(super) fn describe(&self) -> String {

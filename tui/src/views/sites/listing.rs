@@ -8,7 +8,7 @@ use heapglass_profiler::profile::{Figures, FunctionId, Site};
 use heapglass_profiler::table::{Detail, Row, SiteLabel};
 
 use super::filter::SiteFilter;
-use crate::model::{Context, Data, Pattern};
+use crate::model::{Context, Pattern};
 
 /// A row of the list: sites with the same label.
 #[derive(Clone, Debug)]
@@ -129,34 +129,4 @@ fn by_stack<'a>(
         matches.any(|matches| matches == Some(&true))
             || place().is_some_and(|place| pattern.is_match(&place.name(profile)))
     }
-}
-
-/// Returns the number in `new` of site `index` of the previous data, if stack and scope are the
-/// same.
-pub(super) fn same_site(old: &Data, index: u32, new: &Data) -> Option<u32> {
-    let site = old.site(index)?;
-    if old.is_early {
-        // The previous data had no names, so its stacks had other frames. Compare the counters
-        // instead.
-        return new
-            .site(index)
-            .is_some_and(|same| same.scope == site.scope)
-            .then_some(index);
-    }
-    let stack: Vec<_> = addresses(old, site).collect();
-    // A recording only grows, so a site keeps its number while its stack is the same.
-    let mut all = std::iter::once(index).chain(0..new.profile.sites().len() as u32);
-    all.find(|&index| {
-        new.site(index).is_some_and(|same| {
-            same.scope == site.scope && addresses(new, same).eq(stack.iter().copied())
-        })
-    })
-}
-
-/// Returns the identity of a site's frames, innermost first.
-fn addresses<'a>(data: &'a Data, site: &'a Site) -> impl Iterator<Item = impl PartialEq + Copy> {
-    data.profile.innermost_first(site).map(|frame| {
-        let frame = data.frame(frame);
-        frame.map(|frame| (frame.module, frame.offset, frame.line, frame.inlined))
-    })
 }

@@ -6,23 +6,26 @@ mod filter;
 mod groups;
 mod listing;
 mod render;
+mod request;
 mod source;
 
 use std::sync::Arc;
 
-use heapglass_profiler::profile::{FrameId, Frames, Label, Measure};
+use heapglass_profiler::profile::{FrameId, Label};
 use heapglass_profiler::table::By;
-use heapglass_profiler::units::Count;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
-use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, SourceLine, ViewId};
+use crate::model::{
+    Command, Context, Data, Job, Jump, Later, Outcome, Pattern, SourceLine, ViewId,
+};
 use crate::views::View;
 use crate::widgets::{Cursor, List, Sort, rows_in};
-use filter::{Named, Restriction, SiteFilter};
+use filter::{Named, Restriction};
 use groups::Groups;
-use listing::{Listed, listed, same_site};
+use listing::Listed;
+use request::{Listing, Request};
 use source::{Excerpt, Sources};
 
 /// The keys of this view.
@@ -48,18 +51,23 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 #[derive(Debug, Default)]
 pub(crate) struct Sites {
     list: List<Listed>,
-    /// The data that the list was built from.
-    made_of: Option<Arc<Data>>,
-    /// The measure and the frames that the list was built for.
-    made_for: (Measure, Frames),
+    /// The request that the list answers; `None` before the first list. Another request may wait
+    /// for its list. Until then, keys act on this list, and everything on the screen is of its data
+    /// and in its measure.
+    shown: Option<Request>,
+    /// The last request.
+    asked: Option<Request>,
+    listing: Later<Listing>,
+    /// The site to select in the next list, with its data, if another view asked for it.
+    goal: Option<(Arc<Data>, u32)>,
     /// The index of the shown stack among the stacks of the selected row.
     stack_index: usize,
     sort: Sort,
     pattern: Option<Pattern>,
-    filter: Option<SiteFilter>,
-    /// Description of the restriction, with its number of rows and share; `None` if all rows are
-    /// listed.
-    restriction: Option<String>,
+    restriction: Option<Restriction>,
+    /// Description of the shown restriction, with its number of rows and share; `None` if all rows
+    /// are listed.
+    found: Option<String>,
     /// The grouped sites, shown instead of the list while a grouping is chosen and none of its
     /// rows is open.
     groups: Groups,
@@ -103,31 +111,62 @@ impl Sites {
     }
 
     /// Returns the number of the selected site in the current data.
-    fn kept(&self, cx: &Context<'_>) -> Option<u32> {
-        same_site(self.made_of.as_ref()?, self.selected()?, cx.data)
+    fn selected_now(&self, cx: &Context<'_>) -> Option<u32> {
+        let shown = self.shown.as_ref()?;
+        shown.data.same_site(self.selected()?, cx.data)
     }
 
-    /// Rebuilds the list and keeps the selection if its site is still listed.
+    /// Asks for the list again, because something that decides its rows has changed.
     fn list(&mut self, cx: &Context<'_>) {
-        let moved = self.list.cursor.selected > 0 || self.pane != Pane::List;
-        let kept = self.kept(cx).filter(|_| moved);
-        let mut rows = listed(cx, self.pattern.as_ref(), self.filter.as_ref());
-        render::table(self.sort, cx, &[]).sort(&mut rows);
-        self.list.rows = rows;
-        self.restriction = self.describe_restriction(cx);
-        self.made_of = Some(Arc::clone(cx.data));
-        self.made_for = (cx.measure, cx.frames);
+        self.asked = Some(Request {
+            data: Arc::clone(cx.data),
+            measure: cx.measure,
+            frames: cx.frames,
+            sort: self.sort,
+            pattern: self.pattern.clone(),
+            restriction: self.restriction.clone(),
+        });
+        self.listing.want();
+        self.take(cx);
+    }
+
+    /// Shows the list that was asked for, if it is there. Keeps the selection if its site is still
+    /// listed.
+    fn take(&mut self, cx: &Context<'_>) {
+        let Some(request) = self.asked.clone() else {
+            return;
+        };
+        let make = move || request.clone().list();
+        let Some(listing) = self.listing.take(cx.data, Job::Sites, make) else {
+            return;
+        };
+        let has_moved = self.list.cursor.selected > 0 || self.pane != Pane::List;
+        let goal = self.goal.take();
+        let is_goal = goal.is_some();
+        let kept = match goal {
+            Some((data, site)) => data.same_site(site, cx.data),
+            None => self.selected_now(cx).filter(|_| has_moved),
+        };
+        self.list.rows = listing.rows;
+        self.found = listing.found;
+        self.restriction.clone_from(&listing.request.restriction);
+        self.in_group &= self.restriction.is_some();
+        self.shown = Some(listing.request);
         let at = kept.and_then(|kept| self.find(kept));
         (self.list.cursor.selected, self.stack_index) = at.unwrap_or_default();
         if at.is_none() {
             self.pane = Pane::List;
         }
-        self.settle(cx, at.is_none());
+        self.settle(cx, is_goal || at.is_none());
     }
 
     /// Loads the stack of the selected site. Keeps both windows around their selections, and the
     /// excerpt at the selected frame.
     fn settle(&mut self, cx: &Context<'_>, new_site: bool) {
+        let Some(shown) = self.shown.clone() else {
+            return;
+        };
+        let cx = &shown.context(cx);
         let [list, _, stack, _] = render::panes(self.pane, cx, cx.area());
         // A pane that is not shown keeps its window for later.
         let height = if list.is_empty() {
@@ -193,7 +232,7 @@ impl Sites {
 
     fn next_grouping(&mut self, cx: &Context<'_>) {
         if std::mem::take(&mut self.in_group) {
-            self.filter = None;
+            self.restriction = None;
             self.list(cx);
         }
         self.pane = Pane::List;
@@ -290,7 +329,7 @@ impl Sites {
             self.list(cx);
             return Outcome::Done;
         }
-        let is_restricted = self.filter.take().is_some();
+        let is_restricted = self.restriction.take().is_some();
         if is_restricted {
             self.list(cx);
         }
@@ -306,57 +345,34 @@ impl Sites {
 
     /// Returns the function for `#`: that of the selected frame, or the owner if the list has the
     /// focus, or the place of a site without a stack.
-    fn symbol(&self, cx: &Context<'_>) -> Option<Label> {
+    fn symbol(&self, cx: &Context<'_>) -> Option<Named> {
+        let cx = &self.shown.as_ref()?.context(cx);
         let frame = self
             .stack
             .selected()
             .and_then(|frame| cx.data.frame(*frame));
         let function = frame.map(|frame| Label::Function(frame.function));
-        function.or_else(|| cx.data.profile.place_of(cx.data.site(self.selected()?)?))
+        let place = || cx.data.profile.place_of(cx.data.site(self.selected()?)?);
+        Named::new(function.or_else(place)?, cx)
     }
 
     fn restrict(&mut self, to: Option<Restriction>, cx: &Context<'_>) -> Outcome {
-        self.filter = to.and_then(|to| SiteFilter::new(to, cx));
+        self.restriction = to;
         self.pattern = None;
         self.list(cx);
         Outcome::Done
-    }
-
-    fn describe_restriction(&self, cx: &Context<'_>) -> Option<String> {
-        let filter = self.filter.as_ref().map(|filter| filter.describe());
-        let pattern = self.pattern.as_ref().map(|pattern| pattern.label());
-        let texts: Vec<String> = filter.into_iter().chain(pattern).collect();
-        if texts.is_empty() {
-            return None;
-        }
-        let (rows, all) = (self.list.rows.len(), cx.data.site_rows().len());
-        let value = cx.sum(self.list.rows.iter().map(|row| &row.figures));
-        Some(format!(
-            "{}: {} of {} rows, {} of all",
-            texts.join(" and "),
-            Count(rows as u64),
-            Count(all as u64),
-            cx.share(value)
-        ))
     }
 }
 
 impl View for Sites {
     fn refresh(&mut self, cx: &Context<'_>) {
-        let made_of = self.made_of.as_ref();
-        let is_same = made_of.is_some_and(|data| Arc::ptr_eq(data, cx.data));
-        if is_same && self.made_for == (cx.measure, cx.frames) {
-            // Only the size of the screen has changed, or the rows of a grouping are there.
-            self.groups.refresh(cx, false);
-            return self.settle(cx, false);
-        }
-        let first = self.made_of.is_none();
-        self.filter = self.filter.take().and_then(|filter| filter.in_data(cx));
-        self.in_group &= self.filter.is_some();
         self.groups.refresh(cx, false);
-        self.list(cx);
-        if first {
-            self.settle(cx, true);
+        if self.asked.as_ref().is_some_and(|asked| asked.is_for(cx)) {
+            // The size of the screen has changed, or the list or the rows of a grouping are there.
+            self.take(cx);
+            self.settle(cx, false);
+        } else {
+            self.list(cx);
         }
     }
 
@@ -387,22 +403,21 @@ impl View for Sites {
                 return outcome;
             }
             Command::SameSymbol => match self.symbol(cx) {
-                Some(charged) => {
+                Some(named) => {
                     self.visited = false;
-                    let named = Named::new(charged, cx);
-                    return self.restrict(named.map(Restriction::Through), cx);
+                    return self.restrict(Some(Restriction::Through(named)), cx);
                 }
                 None => return Outcome::notice("no function is selected"),
             },
             Command::Follow => {
-                let jump = self.selected().map(Jump::Site);
+                let jump = self.selected_now(cx).map(Jump::Site);
                 return Outcome::goto(ViewId::Flamegraph, jump, "no site is selected");
             }
             Command::WhoHolds if cx.data.profile.snapshots().is_empty() => {
                 return Outcome::notice(cx.data.no_snapshot());
             }
             Command::WhoHolds => {
-                let jump = self.selected().map(Jump::Site);
+                let jump = self.selected_now(cx).map(Jump::Site);
                 return Outcome::goto(ViewId::Heap, jump, "no site is selected");
             }
             _ => {}
@@ -437,17 +452,16 @@ impl View for Sites {
     }
 
     fn source_line(&self, cx: &Context<'_>) -> Option<SourceLine> {
-        let frame = match self.shown_groups() {
-            Some(_) => self.groups.frame(cx)?,
-            None => *self.stack.selected()?,
-        };
-        SourceLine::of(cx.data, frame)
+        if self.shown_groups().is_some() {
+            return SourceLine::of(cx.data, self.groups.frame(cx)?);
+        }
+        SourceLine::of(&self.shown.as_ref()?.data, *self.stack.selected()?)
     }
 
     fn found(&self, cx: &Context<'_>) -> Option<String> {
         match self.shown_groups() {
             Some(_) => self.groups.found(cx),
-            None => self.restriction.clone(),
+            None => self.found.clone(),
         }
     }
 
@@ -458,7 +472,10 @@ impl View for Sites {
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         match self.shown_groups() {
             Some(_) => self.groups.render(cx, area, buffer),
-            None => render::render(self, cx, area, buffer),
+            None => {
+                let cx = self.shown.as_ref().map_or(*cx, |shown| shown.context(cx));
+                render::render(self, &cx, area, buffer);
+            }
         }
     }
 
@@ -489,12 +506,9 @@ impl View for Sites {
             Jump::Selection(selection) => Some(Restriction::Selection(selection.clone())),
             Jump::Site(_) => None,
         };
-        self.restrict(restriction, cx);
         if let Jump::Site(site) = jump {
-            let at = self.find(*site).unwrap_or_default();
-            (self.list.cursor.selected, self.stack_index) = at;
-            self.settle(cx, true);
+            self.goal = Some((Arc::clone(cx.data), *site));
         }
-        Outcome::Done
+        self.restrict(restriction, cx)
     }
 }

@@ -163,7 +163,8 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let rows = &view.list.rows;
     let shown = rows.get(view.list.cursor.top..).unwrap_or_default();
     let shown = shown.get(..usize::from(area.height)).unwrap_or(shown);
-    let empty = match &view.restriction {
+    let empty = match &view.found {
+        None if view.shown.is_none() => "listing the sites".to_owned(),
         None => "no sites were recorded".to_owned(),
         Some(text) => format!("{text}; press Esc to show all"),
     };
@@ -172,7 +173,8 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     } else {
         theme::strong()
     };
-    let table = table(view.sort, cx, shown).selected(style);
+    let sort = view.shown.as_ref().map_or(view.sort, |shown| shown.sort);
+    let table = table(sort, cx, shown).selected(style);
     table.render(area, buffer, &view.list, &empty);
 }
 
@@ -186,7 +188,7 @@ fn figures(
     buffer: &mut Buffer,
 ) {
     let mut parts = vec![view.list.place("row")];
-    parts.extend(view.restriction.clone());
+    parts.extend(view.found.clone());
     let phase = phase(cx, site.scope);
     if !phase.is_empty() {
         parts.push(format!("phase {phase}"));
