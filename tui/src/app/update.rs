@@ -153,7 +153,7 @@ fn act(app: &mut App, command: Command) {
         }
         Command::BaseIsNow if app.live => {
             app.requests.push(Request::Load(Order::BaseIsNow));
-            app.notice = Some("every view shows the changes from now on".to_owned());
+            app.notice = Some("tables show the changes from now on".to_owned());
         }
         Command::BaseIsNow => {
             let text = "nothing will change: the program has ended; compare with --base FILE";

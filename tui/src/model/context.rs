@@ -69,12 +69,6 @@ impl Context<'_> {
         Some(rows.to_vec())
     }
 
-    /// Returns the number of these rows.
-    pub(crate) fn row_count(&self, by: By) -> u64 {
-        let rows = self.data.rows_or_none(self.rows_key(by));
-        rows.map_or(0, |rows| rows.len() as u64)
-    }
-
     /// Returns the rows of the base that belong to the shown ones; `None` without a base.
     pub(crate) fn beside(&self, by: By) -> Option<Arc<Beside>> {
         self.data.beside(self.rows_key(by))

@@ -62,9 +62,10 @@ impl Events for TerminalEvents {
     }
 
     fn copy(&mut self, text: &str) -> Result<(), Error> {
-        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_in_tmux = std::env::var_os("TMUX").is_some_and(|value| !value.is_empty());
+        let is_screen = super::terminal::is_in_gnu_screen() && !is_in_tmux;
         let mut out = std::io::stdout();
-        let written = out.write_all(clipboard(text, is_set("STY") && !is_set("TMUX")).as_bytes());
+        let written = out.write_all(clipboard(text, is_screen).as_bytes());
         written
             .and_then(|()| out.flush())
             .map_err(|error| Error::terminal("copying", error))

@@ -3,15 +3,16 @@
 
 use std::io::{IsTerminal, Stdout, stdin, stdout};
 use std::panic::{self, PanicHookInfo};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crossterm::cursor::Show;
+use crossterm::cursor::{MoveTo, Show};
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
 };
 use crossterm::execute;
 use crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -19,6 +20,9 @@ use ratatui::backend::CrosstermBackend;
 use crate::Error;
 
 type Hook = dyn Fn(&PanicHookInfo<'_>) + Send + Sync;
+
+/// `true` while the UI has the screen.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Restores the terminal when dropped.
 pub(super) struct Guard {
@@ -42,22 +46,39 @@ pub(super) fn enter() -> Result<(Terminal<CrosstermBackend<Stdout>>, Guard), Err
     Ok((terminal, guard))
 }
 
-/// Enters raw mode on the alternate screen.
+/// Enters raw mode on the alternate screen. GNU screen and the Linux console have none by default,
+/// so what is on the screen has to be erased.
 pub(super) fn take() -> Result<(), Error> {
     let failed = |error| Error::terminal("starting", error);
     enable_raw_mode().map_err(failed)?;
+    IS_TAKEN.store(true, Ordering::Relaxed);
     execute!(
         stdout(),
         EnterAlternateScreen,
-        EnableBracketedPaste,
-        EnableMouseCapture
+        Clear(ClearType::All),
+        EnableBracketedPaste
     )
-    .map_err(failed)
+    .map_err(failed)?;
+    if is_in_gnu_screen() {
+        return Ok(());
+    }
+    execute!(stdout(), EnableMouseCapture).map_err(failed)
+}
+
+/// Returns `true` inside GNU screen. While it reports the mouse, it keeps a lone Esc back until the
+/// next key (4.9), so the mouse is not used there.
+pub(super) fn is_in_gnu_screen() -> bool {
+    std::env::var_os("STY").is_some_and(|value| !value.is_empty())
 }
 
 /// Restores the terminal. Ignores errors, because there is no terminal to report them on.
 pub(super) fn leave() {
     let _ = disable_raw_mode();
+    // Only once: a panic is printed between the hook and the end of the guard.
+    if IS_TAKEN.swap(false, Ordering::Relaxed) {
+        // Without an alternate screen, the shell goes on at the top.
+        let _ = execute!(stdout(), Clear(ClearType::All), MoveTo(0, 0));
+    }
     let _ = execute!(
         stdout(),
         DisableMouseCapture,

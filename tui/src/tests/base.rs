@@ -62,6 +62,25 @@ fn of_arenas(width: u16, height: u16) -> Screen {
     beside(arenas(), before(arenas()), width, height)
 }
 
+/// Returns the screen of a profile beside itself before the change, without the start, so that the
+/// clock of this machine decides nothing.
+fn changed(mut profile: Profile, width: u16, height: u16) -> Screen {
+    profile.parts().process.started_unix_ns = 0;
+    beside(profile.clone(), before(profile), width, height)
+}
+
+fn of_moving(width: u16, height: u16) -> Screen {
+    changed(heapglass_fixture::moving(), width, height)
+}
+
+fn of_shop(width: u16, height: u16) -> Screen {
+    changed(heapglass_fixture::real("shop-profiled"), width, height)
+}
+
+fn of_snapshots(width: u16, height: u16) -> Screen {
+    changed(heapglass_fixture::with_made_up_snapshots(), width, height)
+}
+
 super::snapshots! { sample:
     base_overview: "";
     base_flamegraph: "2 j j j";
@@ -78,6 +97,21 @@ super::snapshots! { of_fleet:
 
 super::snapshots! { of_arenas:
     base_arenas: "7";
+}
+
+super::snapshots! { of_moving:
+    base_time: "8";
+    base_time_growth: "8 h v l l";
+    base_leaks: "9 j";
+    base_phases: "P j";
+}
+
+super::snapshots! { of_shop:
+    base_advice: "A j";
+}
+
+super::snapshots! { of_snapshots:
+    base_heap: "0 j j";
 }
 
 /// Returns the last column of figures of the row that has `name`.

@@ -139,7 +139,9 @@ at_each_size! { sampled:
     sampled_sites: "5";
     sampled_time: "8 h v l";
     sampled_leaks: "9";
+    sampled_heap: "0";
     sampled_advice: "A";
+    sampled_phases: "P";
 }
 
 #[test]

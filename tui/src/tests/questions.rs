@@ -3,6 +3,7 @@
 use heapglass_fixture as fixture;
 use heapglass_profiler::profile::{Frames, Measure, Profile};
 use heapglass_profiler::table::{By, rows};
+use heapglass_profiler::units::Bytes;
 
 use super::Screen;
 use crate::Options;
@@ -56,7 +57,7 @@ fn what_is_left_at_exit() {
     let profile = fixture::real("shop-profiled");
     let live = profile.totals().live_bytes;
     let text = after(profile, "9");
-    let live = format!("{} live at the end", heapglass_profiler::units::Bytes(live));
+    let live = format!("{} live at the end", Bytes(live));
     assert_shows(&text, &[&live, "start-up"]);
 }
 
@@ -70,14 +71,26 @@ fn which_blocks_are_temporary() {
 
 #[test]
 fn the_footprint_of_a_type() {
-    let text = after(fixture::fleet(), "3 f");
+    let profile = fixture::fleet();
+    let last = profile.footprints().last().expect("a footprint").clone();
+    let bytes = last.nodes.first().expect("its root").figures.block_bytes;
+    let text = after(profile, "3 f");
     assert_shows(&text, &["exact", "estimate", "blocks found from the value"]);
+    assert_shows(&text, &[&last.label, &Bytes(bytes).to_string()]);
 }
 
 #[test]
 fn the_allocated_bytes_of_an_arena() {
-    let text = after(fixture::city_arenas(), "7");
-    assert_shows(&text, &["allocated_bytes"]);
+    let profile = fixture::city_arenas();
+    let arenas = profile.arenas().iter();
+    let arena = arenas.max_by_key(|arena| arena.figures.most_allocated_bytes);
+    let arena = arena.expect("an arena").clone();
+    let text = after(profile, "7");
+    let figure = format!(
+        "allocated_bytes {} in ",
+        Bytes(arena.figures.allocated_bytes)
+    );
+    assert_shows(&text, &[&arena.name, &figure]);
 }
 
 #[test]

@@ -201,7 +201,8 @@ fn the_composition_is_filtered_at_every_moment() {
             screen.press(keys);
             let line = found(&mut screen);
             let (_, share) = line.split_once("/: ").expect("a regex");
-            share.trim_end_matches(['─', '"', ' ']).to_owned()
+            let (share, _) = share.split_once(" · ").expect("the figures of the moment");
+            share.to_owned()
         })
         .collect();
     assert!(shares.len() > 1, "{shares:?}");

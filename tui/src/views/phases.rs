@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{Figures, ScopeId};
 use heapglass_profiler::table::{By, Detail, Heading, PhaseDetail, Row, preorder};
 use heapglass_profiler::units::{Nanos, counted};
@@ -205,6 +206,9 @@ impl View for PhaseTree {
                 cx.measure.of(&line.row.figures)
             })
             .only_if(is_wide)
+            .change(By::Phase, Heading::OWN_CHANGE, |line| {
+                Some(Identity::named(&line.row.key))
+            })
             .right(Heading::ELAPSED, |line| {
                 let known = line.detail.elapsed_ns.map(|ns| Nanos(ns).to_string());
                 let unknown = if line.detail.entered > 0 { "-" } else { "" };

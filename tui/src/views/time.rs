@@ -590,10 +590,10 @@ impl View for Time {
         timeline::render(cx.data, overlay, chart, buffer);
         let [title, figures] = &self.head;
         let mut lines = Lines::new(head, buffer);
-        let rows = self.found(cx);
-        let rows = rows.unwrap_or_else(|| counted(self.lines.len() as u64, noun(self.by())));
+        let rows = counted(self.lines.len() as u64, noun(self.by()));
         lines.rule(&clean(&format!("{title} · {rows}")));
-        lines.line(&clean(figures), theme::plain());
+        let found = self.found(cx).map(|found| format!("{found} · {figures}"));
+        lines.line(&clean(found.as_ref().unwrap_or(figures)), theme::plain());
         let empty = match (cx.data.is_computing(), self.compared()) {
             (true, _) => String::new(),
             (false, Some(_)) => self.search.empty("nothing differs"),

@@ -6,14 +6,13 @@ mod render;
 use std::sync::Arc;
 
 use heapglass_profiler::table::{By, Row};
-use heapglass_profiler::units::{Count, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
 use crate::model::{Action, Command, Context, Jump, Outcome, Pattern, Pointer, SourceLine, ViewId};
 use crate::views::{View, timeline, wheel};
-use crate::widgets::{List, rows_in};
+use crate::widgets::{List, Search, rows_in};
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
@@ -29,7 +28,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 #[derive(Debug, Default)]
 pub(crate) struct Overview {
     owners: List<Arc<Row>>,
-    filter: Option<Pattern>,
+    search: Search,
     /// The moment of the chart that the mouse is at, in nanoseconds.
     moment: Option<u64>,
 }
@@ -39,9 +38,9 @@ impl View for Overview {
         let key = |row: &Arc<Row>| row.key.clone();
         let [.., owners] = render::panes(cx, cx.area());
         let mut rows = cx.rows(By::Owner);
-        let filter = self.filter.as_ref();
         if let Some(rows) = &mut rows {
-            rows.retain(|row| filter.is_none_or(|filter| filter.is_match(&row.key)));
+            self.search
+                .retain(rows, |pattern, row| pattern.is_match(&row.key));
         }
         let height = rows_in(owners);
         self.owners.replace_known(rows, key, false, height);
@@ -51,13 +50,12 @@ impl View for Overview {
         if self.owners.command(command) {
             return Outcome::Done;
         }
+        if let Some(outcome) = self.search.step(&mut self.owners, command, |_| true) {
+            return outcome;
+        }
         match command {
-            Command::Next | Command::Previous if self.filter.is_none() => {
-                return Outcome::no_search();
-            }
-            Command::Next | Command::Previous => self.owners.step(command == Command::Next),
             Command::Back if self.moment.is_some() => self.moment = None,
-            Command::Back if self.filter.is_some() => self.search(None, cx),
+            Command::Back if self.search.end() => self.refresh(cx),
             Command::Back => return Outcome::Out,
             _ => {}
         }
@@ -106,25 +104,18 @@ impl View for Overview {
     }
 
     fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
-        Some(("filter", self.filter.clone()))
+        Some(("filter", self.search.pattern().cloned()))
     }
 
     fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
-        self.filter = pattern;
+        self.search.set(pattern);
         self.refresh(cx);
     }
 
     fn found(&self, cx: &Context<'_>) -> Option<String> {
-        let filter = self.filter.as_ref()?;
-        let all = cx.row_count(By::Owner);
-        let value = cx.sum(self.owners.rows.iter().map(|row| &row.figures));
-        Some(format!(
-            "{}: {} of {}, {} of all",
-            filter.label(),
-            Count(self.owners.rows.len() as u64),
-            counted(all, "owner"),
-            cx.share(value)
-        ))
+        let rows = &self.owners.rows;
+        let part = || cx.part_of_all(rows.iter().map(|row| &row.figures));
+        self.search.found_rows(rows.len(), "owner", part)
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

@@ -274,6 +274,6 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             area,
             buffer,
             &view.owners,
-            "no owner matches; press Esc to show all",
+            &view.search.empty("no sites were recorded"),
         );
 }

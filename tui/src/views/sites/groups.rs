@@ -8,7 +8,6 @@ use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{FrameId, Label};
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::table::{By, Detail, FunctionDetail, Part, Row};
-use heapglass_profiler::units::{Count, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
@@ -17,7 +16,7 @@ use crate::model::{Command, Context, Outcome, Pattern};
 use crate::text::{clean, fit_end, fit_path};
 use crate::theme;
 use crate::widgets::{
-    Cursor, Lines, List, Sort, Table, all_figures, columns, right_of, rows_in, with_details,
+    Cursor, Lines, List, Search, Sort, Table, all_figures, columns, right_of, rows_in, with_details,
 };
 
 /// The groupings, in the order in which the key cycles through them.
@@ -30,7 +29,7 @@ pub(super) struct Groups {
     pub(super) by: Option<By>,
     list: List<Arc<Row>>,
     sort: Sort,
-    pub(super) filter: Option<Pattern>,
+    pub(super) search: Search,
 }
 
 impl Groups {
@@ -38,7 +37,7 @@ impl Groups {
     pub(super) fn next(&mut self, cx: &Context<'_>) {
         let at = self.by.and_then(|by| ALL.iter().position(|b| *b == by));
         self.by = ALL.get(at.map_or(0, |at| at + 1)).copied();
-        (self.list, self.filter, self.sort) = Default::default();
+        (self.list, self.search, self.sort) = Default::default();
         self.refresh(cx, false);
     }
 
@@ -47,13 +46,10 @@ impl Groups {
         let Some(by) = self.by else {
             return;
         };
-        let is_listed = |row: &Arc<Row>| {
-            let filter = self.filter.as_ref();
-            filter.is_none_or(|filter| filter.is_match(&row.key))
-        };
         let mut rows = cx.rows(by);
         if let Some(rows) = &mut rows {
-            rows.retain(is_listed);
+            self.search
+                .retain(rows, |pattern, row| pattern.is_match(&row.key));
             self.table(by, cx).sort(rows);
         }
         let key = |row: &Arc<Row>| row.key.clone();
@@ -84,18 +80,10 @@ impl Groups {
 
     /// Describes what the regex found; `None` without a regex.
     pub(super) fn found(&self, cx: &Context<'_>) -> Option<String> {
-        let filter = self.filter.as_ref()?;
-        let by = self.by?;
-        let all = cx.row_count(by);
+        let rows = &self.list.rows;
         // A function's own bytes, so that no byte counts twice.
-        let value = cx.sum(self.list.rows.iter().map(|row| &row.figures));
-        Some(format!(
-            "{}: {} of {}, {} of all",
-            filter.label(),
-            Count(self.list.rows.len() as u64),
-            counted(all, by.name()),
-            cx.share(value)
-        ))
+        let part = || cx.part_of_all(rows.iter().map(|row| &row.figures));
+        self.search.found_rows(rows.len(), self.by?.name(), part)
     }
 
     /// Handles movement and sorting. Returns `None` for other commands.
@@ -103,12 +91,8 @@ impl Groups {
         if self.list.command(command) {
             return Some(Outcome::Done);
         }
-        if matches!(command, Command::Next | Command::Previous) {
-            if self.filter.is_none() {
-                return Some(Outcome::no_search());
-            }
-            self.list.step(command == Command::Next);
-            return Some(Outcome::Done);
+        if let Some(outcome) = self.search.step(&mut self.list, command, |_| true) {
+            return Some(outcome);
         }
         let table = self.table(self.by?, cx);
         let outcome = table.command(command, &mut self.sort)?;
@@ -117,7 +101,7 @@ impl Groups {
     }
 
     pub(super) fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
-        self.filter = pattern;
+        self.search.set(pattern);
         self.list.cursor = Cursor::default();
         self.refresh(cx, false);
     }
@@ -136,10 +120,7 @@ impl Groups {
             return;
         };
         let [list, details] = self.panes(cx, area);
-        let empty = match &self.filter {
-            Some(filter) => format!("nothing matches {}; press Esc to show all", filter.label()),
-            None => "no sites were recorded".to_owned(),
-        };
+        let empty = self.search.empty("no sites were recorded");
         let table = self.table(by, cx);
         table.render(list, buffer, &self.list, &empty);
         let Some(row) = self.list.selected() else {

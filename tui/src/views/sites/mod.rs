@@ -223,7 +223,7 @@ impl Sites {
                 let otherwise = "this row has no frame of its own; press Enter to list its sites";
                 return Outcome::goto(ViewId::Flamegraph, jump, otherwise);
             }
-            Command::Back if self.groups.filter.is_some() => self.groups.search(None, cx),
+            Command::Back if self.groups.search.pattern().is_some() => self.groups.search(None, cx),
             Command::Back => self.groups.by = None,
             _ => {}
         }
@@ -481,10 +481,10 @@ impl View for Sites {
 
     fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
         let pattern = match self.shown_groups() {
-            Some(_) => &self.groups.filter,
-            None => &self.pattern,
+            Some(_) => self.groups.search.pattern(),
+            None => self.pattern.as_ref(),
         };
-        Some(("filter", pattern.clone()))
+        Some(("filter", pattern.cloned()))
     }
 
     fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
