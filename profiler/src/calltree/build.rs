@@ -17,8 +17,7 @@ pub(super) fn build(profile: &Profile, options: &CallTreeOptions) -> CallTree {
         tree: CallTree {
             levels: options.levels,
             nodes: vec![new_node(Label::Root.into(), None, 0)],
-            totals: Vec::new(),
-            own: vec![Figures::default()],
+            figures: vec![Figures::default()],
             children: Vec::new(),
             leaves: Vec::new(),
         },
@@ -154,10 +153,10 @@ impl Builder<'_> {
         let tree = &mut self.tree;
         let row = &mut tree.nodes[at.index()].own;
         if *row == 0 {
-            *row = tree.own.len() as u32;
-            tree.own.push(*figures);
+            *row = tree.figures.len() as u32;
+            tree.figures.push(*figures);
         } else {
-            tree.own[*row as usize].add(figures);
+            tree.figures[*row as usize].add(figures);
         }
     }
 }
@@ -288,13 +287,16 @@ fn marks(site: &Site) -> impl Iterator<Item = MarkKind> {
 const NO_ROW: u32 = u32::MAX;
 
 /// Totals from the last node to the first: children come after their parents. A node without
-/// figures of its own and with one child shares the row of this child.
+/// children has the row of its own figures as its total, and a node without figures of its own and
+/// with one child shares the total of this child.
 fn sum_up(tree: &mut CallTree) {
     for node in &mut tree.nodes {
         let (start, end) = node.children;
-        if node.own != 0 || end - start != 1 {
-            node.total = tree.totals.len() as u32;
-            tree.totals.push(tree.own[node.own as usize]);
+        if start == end {
+            node.total = node.own;
+        } else if node.own != 0 || end - start != 1 {
+            node.total = tree.figures.len() as u32;
+            tree.figures.push(tree.figures[node.own as usize]);
         }
     }
     for index in (1..tree.nodes.len()).rev() {
@@ -306,8 +308,8 @@ fn sum_up(tree: &mut CallTree) {
         if *around == NO_ROW {
             *around = total;
         } else {
-            let total = tree.totals[total as usize];
-            tree.totals[*around as usize].add(&total);
+            let total = tree.figures[total as usize];
+            tree.figures[*around as usize].add(&total);
         }
     }
 }

@@ -123,9 +123,9 @@ pub struct Node {
     pub recursion: u32,
     /// Position among its siblings by name: breaks ties.
     rank: u32,
-    /// Index into the tree's own figures; 0 = none.
+    /// Index of its own figures in those of the tree; 0 = none.
     own: u32,
-    /// Index into the tree's totals.
+    /// Index of its total in the figures of the tree.
     total: u32,
     /// Its part of the tree's list of children.
     children: (u32, u32),
@@ -136,12 +136,10 @@ pub struct Node {
 pub struct CallTree {
     levels: Levels,
     nodes: Vec<Node>,
-    /// Figures of nodes and everything below them. Most nodes of deep stacks only pass on what
-    /// their one child has, and share its row.
-    totals: Vec<Figures>,
-    /// Figures of sites that end at a node; row 0 is all zero. Few nodes have any, so they are
-    /// kept apart.
-    own: Vec<Figures>,
+    /// The own figures of nodes, then the totals of nodes with everything below them; row 0 is all
+    /// zero. Few nodes have figures of their own, and most nodes of deep stacks only pass on what
+    /// their one child has, so several nodes share a row.
+    figures: Vec<Figures>,
     children: Vec<NodeId>,
     leaves: Vec<Option<NodeId>>,
 }
@@ -205,7 +203,7 @@ impl CallTree {
     /// # Panics
     /// Panics if the id belongs to another, larger tree.
     pub fn total(&self, id: NodeId) -> &Figures {
-        &self.totals[self.node(id).total as usize]
+        &self.figures[self.node(id).total as usize]
     }
 
     /// Returns the figures of the sites that end at the node itself.
@@ -213,7 +211,7 @@ impl CallTree {
     /// # Panics
     /// Panics if the id belongs to another, larger tree.
     pub fn own(&self, id: NodeId) -> &Figures {
-        &self.own[self.node(id).own as usize]
+        &self.figures[self.node(id).own as usize]
     }
 
     /// Returns the nodes right below, in the order of the last [`CallTree::sort`].

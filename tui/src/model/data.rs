@@ -5,6 +5,7 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::Builder;
 
@@ -13,7 +14,7 @@ use heapglass_profiler::arenas::{Point, points};
 use heapglass_profiler::calltree::{CallTree, CallTreeOptions};
 use heapglass_profiler::diff::{self, Beside, Change, Recording};
 use heapglass_profiler::fields::Field;
-use heapglass_profiler::growth::{Allocated, Moment, Rate};
+use heapglass_profiler::growth::{Allocated, Rate};
 use heapglass_profiler::leaks::{Leaks, leaks};
 use heapglass_profiler::profile::{
     Frame, FrameId, Frames, Function, FunctionId, Label, Measure, PhaseSpan, Profile, Site, State,
@@ -62,21 +63,8 @@ pub(crate) struct Data {
     /// Called after each job of another thread, with its panic if it panicked; not set for small
     /// profiles and in tests, where everything is computed when it is asked for.
     done: OnceLock<Arc<Done>>,
-    jobs: Mutex<Vec<Job>>,
-}
-
-/// Something that takes longer than a frame may take in a large profile.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Job {
-    Rows(RowsKey),
-    Tree(CallTreeOptions),
-    Leaks,
-    /// The findings; with small ones if `true`.
-    Findings(bool),
-    /// The rows of a moment, or of the growth since an earlier one.
-    Moment(Moment, Option<Moment>, By),
-    /// The list of the view Sites.
-    Sites,
+    /// `true` while another thread computes something.
+    is_busy: AtomicBool,
 }
 
 /// A function that tells the main loop that a job is done.
@@ -178,7 +166,7 @@ impl Data {
         let compute = |data: &Data| leaks(&data.profile);
         let is_known = self.leaks.get().is_some();
         let later = move |data: &Data| _ = data.leaks.get_or_init(|| compute(data));
-        if !is_known && self.start(Job::Leaks, later) {
+        if !is_known && self.start(later) {
             return None;
         }
         Some(self.leaks.get_or_init(|| compute(self)))
@@ -190,7 +178,7 @@ impl Data {
         let [large, all] = &self.findings;
         let is_known = if has_all { all } else { large }.get().is_some();
         let later = move |data: &Data| _ = data.all_findings(has_all);
-        if !is_known && self.start(Job::Findings(has_all), later) {
+        if !is_known && self.start(later) {
             return None;
         }
         Some(self.all_findings(has_all))
@@ -250,40 +238,31 @@ impl Data {
 
     /// Returns `true` while another thread computes what a view has asked for.
     pub(crate) fn is_computing(&self) -> bool {
-        !self
-            .jobs
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_empty()
+        self.is_busy.load(Ordering::Acquire)
     }
 
-    /// Starts a thread that does `work` for `job`, unless one works on it. Returns `false` if the
-    /// caller has to do it.
-    pub(crate) fn start(
-        self: &Arc<Self>,
-        job: Job,
-        work: impl FnOnce(&Data) + Send + 'static,
-    ) -> bool {
+    /// Starts a thread that does `work`. Returns `false` if the caller has to do it.
+    ///
+    /// Only one thread works at a time, because results may take much memory. While it does, this
+    /// does nothing: the view is refreshed when the thread is done, and asks again for what it then
+    /// needs.
+    pub(crate) fn start(self: &Arc<Self>, work: impl FnOnce(&Data) + Send + 'static) -> bool {
         let Some(done) = self.done.get().cloned() else {
             return false;
         };
-        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        if jobs.contains(&job) {
+        if self.is_busy.swap(true, Ordering::AcqRel) {
             return true;
         }
         let data = Arc::clone(self);
         let work = move || {
             let result = catch_unwind(AssertUnwindSafe(|| work(&data)));
-            let jobs = data.jobs.lock();
-            let mut jobs = jobs.unwrap_or_else(PoisonError::into_inner);
-            jobs.retain(|other| *other != job);
-            drop(jobs);
+            data.is_busy.store(false, Ordering::Release);
             (done.0)(result.map_err(|panic| panic_text(&*panic)));
         };
         let thread = Builder::new().name("heapglass-compute".into());
         let has_started = thread.spawn(work).is_ok();
-        if has_started {
-            jobs.push(job);
+        if !has_started {
+            self.is_busy.store(false, Ordering::Release);
         }
         has_started
     }
@@ -300,7 +279,7 @@ impl Data {
         };
         match known {
             Some(rows) => Some(rows),
-            None if self.start(Job::Rows(key), move |data| drop(data.rows(key))) => None,
+            None if self.start(move |data| drop(data.rows(key))) => None,
             None => Some(self.rows(key)),
         }
     }
@@ -364,7 +343,7 @@ impl Data {
         };
         match prepared {
             Some((_, tree)) => Some(tree),
-            None if self.start(Job::Tree(options), build) => None,
+            None if self.start(build) => None,
             None => Some(CallTree::sorted(&self.profile, &options)),
         }
     }
@@ -542,13 +521,16 @@ mod tests {
         data.compute_elsewhere(move |result| done.send(result).expect("the test waits"));
         let key = (By::Crate, Measure::Total, Frames::Folded);
         let options = CallTreeOptions::default();
-        assert!(data.rows_or_none(key).is_none() && data.take_tree(options).is_none());
-        for _ in 0..2 {
-            let patience = Duration::from_secs(60);
-            let result = finished.recv_timeout(patience).expect("a job ends");
-            result.expect("no panic");
-        }
-        assert!(!data.is_computing());
+        let wait = || {
+            let result = finished.recv_timeout(Duration::from_secs(60));
+            result.expect("a job ends").expect("no panic");
+            assert!(!data.is_computing());
+        };
+        assert!(data.rows_or_none(key).is_none() && data.is_computing());
+        assert!(data.take_tree(options).is_none(), "one at a time");
+        wait();
+        assert!(data.take_tree(options).is_none() && data.is_computing());
+        wait();
         let keys = |rows: Rows| rows.iter().map(|row| row.key.clone()).collect::<Vec<_>>();
         let rows = data.rows_or_none(key).expect("computed");
         assert_eq!(
@@ -565,7 +547,7 @@ mod tests {
         let data = Arc::new(Data::new(heapglass_fixture::sized(LARGE as u32, 2), None));
         let (done, finished) = channel();
         data.compute_elsewhere(move |result| done.send(result).expect("the test waits"));
-        assert!(data.start(Job::Leaks, |_| panic!("out of luck")));
+        assert!(data.start(|_| panic!("out of luck")));
         let result = finished.recv_timeout(Duration::from_secs(60));
         assert_eq!(result.expect("the job ends"), Err("out of luck".to_owned()));
         assert!(!data.is_computing());

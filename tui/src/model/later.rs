@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
-use super::data::{Data, Job};
+use super::data::Data;
 
 /// The state of a result that takes long in a large profile. Until it is there, the view shows the
 /// one before. A result that is no longer wanted is dropped.
@@ -32,12 +32,11 @@ impl<R: Send + 'static> Later<R> {
     /// Returns the wanted result once. Starts a thread that computes it if the profile is large,
     /// and returns `None` until it is there. For a small profile, computes it now.
     ///
-    /// Threads of one job never run at the same time: the result that is wanted now is computed
-    /// after an outdated one. The main loop calls the view again when a thread is done.
+    /// Only one thread computes at a time: the result that is wanted now is computed after an
+    /// outdated one. The view is refreshed when a thread is done, and calls this again.
     pub(crate) fn take(
         &mut self,
         data: &Arc<Data>,
-        job: Job,
         compute: impl Fn() -> R + Clone + Send + 'static,
     ) -> Option<R> {
         if let Later::Asked(result) = self {
@@ -47,7 +46,7 @@ impl<R: Send + 'static> Later<R> {
                     return Some(result);
                 }
                 Err(TryRecvError::Empty) => return None,
-                // A thread was busy with an outdated result, so this one was never started.
+                // A thread was busy with something else, so this one was never started.
                 Err(TryRecvError::Disconnected) => self.want(),
             }
         }
@@ -57,7 +56,7 @@ impl<R: Send + 'static> Later<R> {
         let (sender, result) = channel();
         let elsewhere = compute.clone();
         // Sending fails if the result is outdated.
-        if data.start(job, move |_| _ = sender.send(elsewhere())) {
+        if data.start(move |_| _ = sender.send(elsewhere())) {
             *self = Later::Asked(result);
             return None;
         }
@@ -100,24 +99,16 @@ mod tests {
             1
         };
         let mut later = Later::default();
-        assert_eq!(
-            later.take(&data, Job::Sites, || 0),
-            None,
-            "nothing is wanted"
-        );
+        assert_eq!(later.take(&data, || 0), None, "nothing is wanted");
         later.want();
-        assert_eq!(later.take(&data, Job::Sites, first), None);
+        assert_eq!(later.take(&data, first), None);
         later.want();
-        assert_eq!(later.take(&data, Job::Sites, || 2), None, "one at a time");
+        assert_eq!(later.take(&data, || 2), None, "one at a time");
         go.send(()).expect("the first thread waits");
         wait();
-        assert_eq!(
-            later.take(&data, Job::Sites, || 2),
-            None,
-            "started only now"
-        );
+        assert_eq!(later.take(&data, || 2), None, "started only now");
         wait();
-        assert_eq!(later.take(&data, Job::Sites, || 2), Some(2));
+        assert_eq!(later.take(&data, || 2), Some(2));
         assert!(!later.is_wanted() && !data.is_computing());
     }
 
@@ -125,7 +116,7 @@ mod tests {
     fn the_result_of_a_small_profile_is_there_at_once() {
         let data = Arc::new(Data::new(heapglass_fixture::profile(), None));
         let mut later = Later::Wanted;
-        assert_eq!(later.take(&data, Job::Sites, || 1), Some(1));
-        assert_eq!(later.take(&data, Job::Sites, || 1), None, "taken already");
+        assert_eq!(later.take(&data, || 1), Some(1));
+        assert_eq!(later.take(&data, || 1), None, "taken already");
     }
 }

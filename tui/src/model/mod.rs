@@ -17,7 +17,7 @@ mod view_id;
 pub use base::Base;
 pub(crate) use command::{Command, Edit, Format};
 pub(crate) use context::{Context, Jump, Outcome};
-pub(crate) use data::{Data, Job, have_same_nodes, panic_text};
+pub(crate) use data::{Data, have_same_nodes, panic_text};
 pub(crate) use later::Later;
 pub(crate) use message::{Message, Order};
 pub(crate) use pointer::{Action, Pointer};

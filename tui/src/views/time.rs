@@ -15,8 +15,7 @@ use ratatui::style::Style;
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{
-    Action, Command, Context, Data, Job, Jump, Outcome, Pattern, Pointer, Selection, SourceLine,
-    ViewId,
+    Action, Command, Context, Data, Jump, Outcome, Pattern, Pointer, Selection, SourceLine, ViewId,
 };
 use crate::text::{clean, fit_middle, fit_owner, fit_path};
 use crate::theme;
@@ -200,11 +199,11 @@ impl Time {
             let made = Made::new(owner, key);
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
         };
-        let (moment, from, _) = key;
+        let (_, from, _) = key;
         let mut is_known = true;
         let made = match known {
             Some(made) => made,
-            None if cx.data.start(Job::Moment(moment, from, by), later) => {
+            None if cx.data.start(later) => {
                 // After a reload, keep the old rows and the selection.
                 if self.shown.as_ref().is_some_and(|(_, of)| *of == key) {
                     return self.list.resize(rows_in(table));

@@ -1,6 +1,7 @@
 //! The frames inside the zoomed one that allocated most themselves, for a table below the graph.
 
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use heapglass_profiler::calltree::{CallTree, NodeId};
 use heapglass_profiler::profile::Measure;
@@ -22,23 +23,36 @@ impl Largest {
             return;
         }
         self.of = Some((zoom, measure));
-        let mut found = Vec::new();
-        let mut open = vec![zoom];
-        while let Some(id) = open.pop() {
+        // The frames with the largest own values so far, the smallest on top.
+        let mut found = BinaryHeap::new();
+        // The next frames by their totals, each with its position among its siblings. Nothing below
+        // a frame has more than its total, so most frames of a large tree are never visited.
+        let entry = |siblings: &[NodeId], at: usize| {
+            let id = *siblings.get(at)?;
+            let total = measure.of(tree.total(id));
+            (total > 0).then_some((total, Reverse(id), at))
+        };
+        let mut open: BinaryHeap<_> = entry(&[zoom], 0).into_iter().collect();
+        while let Some((total, Reverse(id), at)) = open.pop() {
+            let is_full = found.len() >= MOST;
+            if is_full && found.peek().is_some_and(|Reverse((own, _))| *own >= total) {
+                break;
+            }
             let own = measure.of(tree.own(id));
             if own > 0 {
-                found.push((Reverse(own), id));
+                found.push(Reverse((own, Reverse(id))));
             }
-            // Children are sorted by the measure, and so those without any are last.
-            let children = tree.children(id).iter().copied();
-            open.extend(children.take_while(|id| measure.of(tree.total(*id)) > 0));
+            if found.len() > MOST {
+                found.pop();
+            }
+            // Children are sorted by the measure.
+            open.extend(entry(tree.children(id), 0));
+            let parent = tree.node(id).parent.filter(|_| id != zoom);
+            open.extend(parent.and_then(|parent| entry(tree.children(parent), at + 1)));
         }
-        if found.len() > MOST {
-            found.select_nth_unstable(MOST);
-            found.truncate(MOST);
-        }
-        found.sort_unstable();
-        self.frames = found.into_iter().map(|(_, id)| id).collect();
+        // In this order the largest are first.
+        let found = found.into_sorted_vec().into_iter();
+        self.frames = found.map(|Reverse((_, Reverse(id)))| id).collect();
     }
 
     /// Forgets the frames, because the tree has changed.

@@ -31,6 +31,7 @@ use before::BaseFigures;
 use grouping::levels_of;
 use largest::Largest;
 use layout::Icicle;
+use tree::Path;
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
@@ -62,8 +63,8 @@ pub(crate) struct Flame {
     tree: Option<CallTree>,
     /// The data that the tree was built from.
     made_of: Option<Arc<Data>>,
-    /// The tree that was shown before the next one was asked for, with its data and options.
-    left: Option<(CallTree, Arc<Data>, CallTreeOptions)>,
+    /// The position in the tree that was shown before the next one was asked for.
+    left: Option<Left>,
     /// The place to show in the next tree, with the data that it is of, if another view asked for it
     /// while the tree was built.
     goal: Option<(Arc<Data>, Jump)>,
@@ -76,6 +77,14 @@ pub(crate) struct Flame {
     highlight: Option<Highlight>,
     matches: Matches,
     largest: Largest,
+}
+
+/// The position in a tree that is gone. Two large trees at the same time would take too much memory.
+#[derive(Debug)]
+struct Left {
+    options: CallTreeOptions,
+    zooms: Vec<Path>,
+    selected: Option<Path>,
 }
 
 /// The target of a search.
@@ -120,24 +129,27 @@ impl Flame {
             self.rematch(cx);
             return;
         }
-        let shown = self.tree.take().zip(self.made_of.take());
-        let old = shown.map(|(tree, data)| (tree, data, self.options));
-        let old = old.or_else(|| self.left.take());
+        if let Some((tree, data)) = self.tree.take().zip(self.made_of.take()) {
+            let path = |id: &NodeId| tree::path_of(&tree, *id, &data.profile);
+            self.left = Some(Left {
+                options: self.options,
+                zooms: self.zooms.iter().map(path).collect(),
+                selected: self.selected.as_ref().map(path),
+            });
+        }
         let Some(tree) = cx.data.take_tree(options) else {
-            self.left = old;
             return;
         };
         let (mut zooms, mut selected) = (Vec::new(), None);
-        if let Some((old, data, before)) = old
-            && options.inverted == before.inverted
-            && options.scopes == before.scopes
-            && options.levels == before.levels
+        if let Some(left) = self.left.take()
+            && options.inverted == left.options.inverted
+            && options.scopes == left.options.scopes
+            && options.levels == left.options.levels
         {
-            let (before, now) = (&data.profile, &cx.data.profile);
-            let moved = |id: NodeId| tree::same_place((&old, before), id, (&tree, now));
-            zooms = self.zooms.iter().filter_map(|id| moved(*id)).collect();
+            let node = |path: &Path| tree::node_at(path, &tree, &cx.data.profile);
+            zooms = left.zooms.iter().filter_map(node).collect();
             zooms.dedup();
-            selected = self.selected.and_then(moved);
+            selected = left.selected.as_ref().and_then(node);
         }
         self.before.refresh(&tree, options, cx.data);
         self.largest.clear();
@@ -429,7 +441,7 @@ impl Flame {
 
     /// Shows the tree for the changed options, from its root.
     fn reshape(&mut self, cx: &Context<'_>) -> Outcome {
-        self.goal = None;
+        (self.goal, self.left) = (None, None);
         self.zooms.clear();
         self.selected = None;
         self.top = 0;

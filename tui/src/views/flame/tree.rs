@@ -1,22 +1,28 @@
 //! Finds a place again in the next call tree.
 
+use std::mem::{Discriminant, discriminant};
+
 use heapglass_profiler::calltree::{CallTree, NodeId};
 use heapglass_profiler::profile::{Label, Profile};
 
-/// Returns the node of `new` with the same path of names as `id` in `old`, or the last node of that
-/// path that still exists.
-pub(super) fn same_place(
-    (old, old_profile): (&CallTree, &Profile),
-    id: NodeId,
-    (new, new_profile): (&CallTree, &Profile),
-) -> Option<NodeId> {
+/// The kinds and names of the frames from the root to a node, which need no tree.
+pub(super) type Path = Vec<(Discriminant<Label>, String)>;
+
+/// Returns the path of a node.
+pub(super) fn path_of(tree: &CallTree, id: NodeId, profile: &Profile) -> Path {
+    let step = |step: NodeId| {
+        let kind = discriminant(&tree.node(step).label);
+        (kind, tree.name(step, profile).into_owned())
+    };
+    tree.path(id).into_iter().map(step).collect()
+}
+
+/// Returns the node with this path, or the last node of the path that exists.
+pub(super) fn node_at(path: &Path, tree: &CallTree, profile: &Profile) -> Option<NodeId> {
     let mut at = NodeId::ROOT;
-    for step in old.path(id) {
-        let name = old.name(step, old_profile);
-        let kind = std::mem::discriminant::<Label>(&old.node(step).label);
-        let next = new.children(at).iter().copied().find(|child| {
-            std::mem::discriminant::<Label>(&new.node(*child).label) == kind
-                && new.name(*child, new_profile) == name
+    for (kind, name) in path {
+        let next = tree.children(at).iter().copied().find(|child| {
+            discriminant(&tree.node(*child).label) == *kind && tree.name(*child, profile) == *name
         });
         match next {
             Some(next) => at = next,

@@ -17,9 +17,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
-use crate::model::{
-    Command, Context, Data, Job, Jump, Later, Outcome, Pattern, SourceLine, ViewId,
-};
+use crate::model::{Command, Context, Data, Jump, Later, Outcome, Pattern, SourceLine, ViewId};
 use crate::views::View;
 use crate::widgets::{Cursor, List, Sort, rows_in};
 use filter::{Named, Restriction};
@@ -137,7 +135,7 @@ impl Sites {
             return;
         };
         let make = move || request.clone().list();
-        let Some(listing) = self.listing.take(cx.data, Job::Sites, make) else {
+        let Some(listing) = self.listing.take(cx.data, make) else {
             return;
         };
         let has_moved = self.list.cursor.selected > 0 || self.pane != Pane::List;
