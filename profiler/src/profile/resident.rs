@@ -34,7 +34,8 @@ impl ResidentParts {
 
     /// Resident bytes that hold no live block, in mappings that hold blocks: freed memory that the
     /// allocator keeps, and what it adds to each block. Where live bytes were never touched, it is
-    /// more than this.
+    /// more than this. Where the program maps memory next to that of its allocator, such as the
+    /// arenas of Python, the kernel makes one mapping of both, and it is less.
     pub fn kept_bytes(&self) -> u64 {
         self.heap_bytes.saturating_sub(self.live_bytes)
     }
@@ -45,8 +46,9 @@ impl ResidentParts {
         self.rss_bytes.saturating_sub(known)
     }
 
-    /// The parts in words: `25.1 MiB live, 3.2 MiB kept by the allocator, ..`.
-    pub fn text(&self) -> String {
+    /// The parts in words: `25.1 MiB live, 3.2 MiB kept by the allocator, ..`. `kept_text` says
+    /// where the second part is, from [`Profile::kept_text`].
+    pub fn text(&self, kept_text: &str) -> String {
         let [live, kept, own, other] = [
             self.resident_live_bytes(),
             self.kept_bytes(),
@@ -54,7 +56,7 @@ impl ResidentParts {
             self.other_bytes(),
         ]
         .map(Bytes);
-        format!("{live} live, {kept} kept by the allocator, {own} profiler overhead, {other} other")
+        format!("{live} live, {kept} {kept_text}, {own} profiler overhead, {other} other")
     }
 }
 
@@ -68,6 +70,8 @@ pub enum NotLive {
     Pinned(u64),
     /// Freed memory that the allocator keeps. Few live blocks pin only this many bytes of it.
     Free(u64),
+    /// Arenas of Python, whose blocks are not recorded, or freed memory that the allocator keeps.
+    Arenas,
     /// Memory of heapglass itself.
     Own,
     /// Memory that is not of the program's allocator.
@@ -81,6 +85,7 @@ impl NotLive {
             NotLive::Kept => "kept",
             NotLive::Pinned(_) => "pinned",
             NotLive::Free(_) => "free",
+            NotLive::Arenas => "arenas",
             NotLive::Own => "own",
             NotLive::Other => "other",
         }
@@ -103,6 +108,9 @@ impl NotLive {
                     "mostly freed memory that the allocator keeps, no leak; few blocks pin {} of it, malloc_trim(0) or another allocator gives back the rest",
                     Bytes(bytes)
                 );
+            }
+            NotLive::Arenas => {
+                "mostly Python's objects, which Python keeps in arenas of its own and are not recorded, or freed memory; PYTHONMALLOC=malloc shows each object"
             }
             NotLive::Own => "mostly heapglass itself, which the program alone does not take",
             NotLive::Other => {
@@ -165,6 +173,27 @@ impl Profile {
         last.or(self.capture.most_resident)
     }
 
+    /// Returns `true` if the program runs Python code, whose objects lie in arenas that Python maps
+    /// itself, unless it was told otherwise (`PYTHONMALLOC=malloc`, which a recording does not
+    /// tell).
+    fn runs_python(&self) -> bool {
+        let mut paths = self.modules().iter().map(|module| &module.path);
+        paths.any(|path| {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            name.starts_with("python") || name.starts_with("libpython")
+        })
+    }
+
+    /// Says where resident memory without live blocks is, in mappings that hold blocks, for
+    /// [`ResidentParts::text`].
+    pub fn kept_text(&self) -> &'static str {
+        if self.runs_python() {
+            "kept by the allocator or in Python's arenas"
+        } else {
+            "kept by the allocator"
+        }
+    }
+
     /// Returns what most of the resident set is that is not live, if the resident set is at least
     /// twice as large as the live bytes and much larger, and not only while the program stops.
     pub fn mostly_not_live(&self) -> Option<NotLive> {
@@ -181,6 +210,9 @@ impl Profile {
         }
         if most == own {
             return Some(NotLive::Own);
+        }
+        if self.runs_python() {
+            return Some(NotLive::Arenas);
         }
         // The snapshot whose moment is nearest to that of the reading.
         let snapshots = self.snapshots.iter();

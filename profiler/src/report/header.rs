@@ -140,7 +140,11 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
         let parts = profile.resident_parts();
         if let Some(parts) = parts {
             let (when, bytes) = (Nanos(parts.time_ns), Bytes(parts.rss_bytes));
-            said = vec![format!("{}; {bytes} at {when}: {}", said[0], parts.text())];
+            said = vec![format!(
+                "{}; {bytes} at {when}: {}",
+                said[0],
+                parts.text(profile.kept_text())
+            )];
         } else if at.own_bytes > 0 {
             said.push(format!("{} of it profiler overhead", Bytes(at.own_bytes)));
         }

@@ -237,7 +237,14 @@ pub(crate) fn holds_blocks(start: usize, end: usize) -> bool {
             continue;
         }
         let mut leaves = leaves.into_iter().flatten();
-        if leaves.any(|leaf| is_used(leaf, index_of(at))) {
+        let (first, past) = (at.max(start), (at + page_span).min(end));
+        // Two mappings may share the span at their border. Then only the blocks that are there now
+        // tell to which of them it belongs.
+        let is_shared = past - first < page_span;
+        let entries = index_of(first)..index_of(first) + (past - first).div_ceil(16);
+        if leaves.any(|leaf| {
+            is_used(leaf, index_of(at)) && (!is_shared || has_block(leaf, entries.clone()))
+        }) {
             return true;
         }
         at += page_span;
@@ -250,15 +257,15 @@ pub(crate) fn holds_blocks(start: usize, end: usize) -> bool {
 fn is_used(leaf: *const AtomicU32, index: usize) -> bool {
     match written(leaf, index).load(Relaxed) {
         0 => false,
-        AHEAD => {
-            let entries = index..index + PAGE_ENTRIES;
-            // SAFETY: as in `entry`: the page of entries lies in the leaf.
-            entries
-                .into_iter()
-                .any(|index| unsafe { (*leaf.add(index)).load(Relaxed) } != 0)
-        }
+        AHEAD => has_block(leaf, index..index + PAGE_ENTRIES),
         _ => true,
     }
+}
+
+/// Returns `true` if there is a block at one of the entries, which must lie in one page.
+fn has_block(leaf: *const AtomicU32, mut entries: std::ops::Range<usize>) -> bool {
+    // SAFETY: as in `entry`: the page of entries lies in the leaf.
+    entries.any(|index| unsafe { (*leaf.add(index)).load(Relaxed) } != 0)
 }
 
 /// The place of a block's words.
@@ -450,5 +457,26 @@ fn take_elsewhere(address: usize) -> Option<Owner> {
         take(plain)
     } else {
         SIDE.take(plain)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_border_inside_a_span_tells_which_side_holds_the_block() {
+        assert!(prepare());
+        // No memory of this process. A span of entries has 16 KiB.
+        let span = 0x1234_5678_8000;
+        let block = span + 0x2010;
+        assert!(put(block, 100, Owner::new(3, LaneBits::of(1), 1)));
+        let holds = |from: usize, to: usize| holds_blocks(span + from, span + to);
+        assert!(holds(0, 0x4000) && holds(0x2000, 0x3000) && holds(0, 0x10_0000));
+        assert!(!holds(0, 0x2000) && !holds(0x3000, 0x5000));
+        assert!(!holds_blocks(span - 0x4000, span));
+        assert!(take(block).is_some());
+        assert!(holds(0, 0x4000), "a span that ever held a block");
+        assert!(!holds(0x2000, 0x3000));
     }
 }

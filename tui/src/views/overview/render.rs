@@ -195,10 +195,10 @@ fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
     if let Some(parts) = data.profile.resident_parts() {
         let [kept, own, other] =
             [parts.kept_bytes(), parts.own_bytes, parts.other_bytes()].map(Bytes);
-        let when = Nanos(parts.time_ns);
+        let (when, kept_text) = (Nanos(parts.time_ns), data.profile.kept_text());
         let texts = vec![
-            format!("{kept} kept by the allocator, {own} of heapglass, {other} other at {when}"),
-            format!("{kept} kept by the allocator, own {own}"),
+            format!("{kept} {kept_text}, {own} of heapglass, {other} other at {when}"),
+            format!("{kept} {kept_text}, own {own}"),
             format!("{kept} kept"),
         ];
         return [("resident", resident), ("RSS-live", texts)];
