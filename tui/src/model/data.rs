@@ -332,10 +332,12 @@ impl Data {
     /// Returns the tree for `options`: the prepared one if it matches, else a new one; `None` while
     /// another thread builds it.
     pub(crate) fn take_tree(self: &Arc<Self>, options: CallTreeOptions) -> Option<CallTree> {
+        // Another tree is dropped before the next one is built, because each may take much memory.
         let prepared = {
             let slot = self.tree.lock().ok();
-            slot.and_then(|mut slot| slot.take_if(|(made, _)| *made == options))
+            slot.and_then(|mut slot| slot.take())
         };
+        let prepared = prepared.filter(|(made, _)| *made == options);
         let build = move |data: &Data| {
             let tree = CallTree::sorted(&data.profile, &options);
             let slot = data.tree.lock();

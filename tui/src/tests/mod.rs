@@ -7,6 +7,7 @@ mod arenas;
 mod base;
 mod colours;
 mod habits;
+mod large;
 mod new_views;
 mod picture;
 mod questions;

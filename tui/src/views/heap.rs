@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use heapglass_profiler::diff::{HeldBy, HeldChange, HeldSide, compare_held};
-use heapglass_profiler::profile::{Measure, Profile};
+use heapglass_profiler::profile::Measure;
 use heapglass_profiler::table::{
     By, Heading, HeldMeasure, HolderRow, HolderRowName, SnapshotAt, all_snapshots, holders,
     holders_of, snapshot_at,
@@ -17,13 +17,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
-use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, SourceLine, ViewId};
+use crate::model::{Command, Context, Data, Jump, Later, Outcome, Pattern, SourceLine, ViewId};
 use crate::text::{clean, fit_end, fit_owner};
 use crate::theme;
 use crate::views::View;
 use crate::widgets::{
     Lines, List, Matches, Search, SearchNode, Shape, Sort, Table, Tree, TreeRow, change, rows_in,
-    split,
+    split, write,
 };
 
 /// The keys of this view.
@@ -55,13 +55,78 @@ pub(crate) struct Heap {
     /// The snapshot that this one is compared with.
     anchor: Option<usize>,
     rows: Vec<HolderRow>,
+    order: Order,
     tree: Tree,
     sort: Sort,
     search: Search,
     /// The rows that differ, if two snapshots are compared.
     changes: Option<List<HeldChange>>,
-    /// The data that the rows were computed from, with the snapshot.
-    made_of: Option<(Arc<Data>, usize)>,
+    /// What the rows are of. Until the rows that were asked for are there, everything on the screen
+    /// is of this.
+    shown: Option<Request>,
+    asked: Option<Request>,
+    filled: Later<Filled>,
+    /// The site whose holder is to be selected in the next rows, with its data.
+    goal: Option<(Arc<Data>, u32)>,
+}
+
+/// A snapshot, and the one that it is compared with.
+#[derive(Clone, Debug)]
+struct Request {
+    data: Arc<Data>,
+    at: usize,
+    anchor: Option<usize>,
+}
+
+impl Request {
+    fn is_same(&self, other: &Request) -> bool {
+        Arc::ptr_eq(&self.data, &other.data) && (self.at, self.anchor) == (other.at, other.anchor)
+    }
+
+    /// Returns the two snapshots that are compared, the earlier one first.
+    fn compared(&self) -> Option<[SnapshotAt<'_>; 2]> {
+        let (at, anchor) = (self.at, self.anchor?);
+        let snapshot = |at: usize| all_snapshots(&self.data.profile).nth(at);
+        (at != anchor).then_some(())?;
+        Some([snapshot(at.min(anchor))?, snapshot(at.max(anchor))?])
+    }
+
+    /// Computes the rows. Slow for a large snapshot.
+    fn fill(&self) -> Filled {
+        let profile = &self.data.profile;
+        let snapshot = profile.snapshots().get(self.at);
+        let rows = snapshot.map(|snapshot| holders(profile, snapshot));
+        let rows = rows.unwrap_or_default();
+        let mut numbers = HashMap::new();
+        for (node, row) in (0..).zip(&rows) {
+            numbers.entry(row.key(&rows)).or_insert(node);
+        }
+        let sides = self.compared().map(|sides| {
+            sides.map(|at| HeldSide {
+                name: "this recording",
+                profile,
+                at,
+            })
+        });
+        let changes = sides
+            .map(|[base, new]| compare_held(base, new, HeldBy::Holder, HeldMeasure::Retained).rows);
+        Filled {
+            request: self.clone(),
+            rows,
+            numbers,
+            changes,
+        }
+    }
+}
+
+/// The rows that answer a request.
+#[derive(Debug)]
+struct Filled {
+    request: Request,
+    rows: Vec<HolderRow>,
+    /// The first row with each path. Holders have other numbers in other snapshots.
+    numbers: HashMap<String, u32>,
+    changes: Option<Vec<HeldChange>>,
 }
 
 /// Returns the areas of title, tree and details.
@@ -75,15 +140,21 @@ fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
     split(area, [title, area.height - details - title, details])
 }
 
-/// The holders of a snapshot, with siblings in the order of a column.
-struct Holders<'a> {
-    rows: &'a [HolderRow],
+/// Siblings in the order of a column.
+#[derive(Debug, Default)]
+struct Order {
     by_parent: Vec<Vec<u32>>,
     roots: Vec<u32>,
 }
 
-impl<'a> Holders<'a> {
-    fn new(rows: &'a [HolderRow], sort: Sort, cx: &Context<'_>) -> Self {
+/// The holders of a snapshot.
+struct Holders<'a> {
+    rows: &'a [HolderRow],
+    order: &'a Order,
+}
+
+impl Order {
+    fn new(rows: &[HolderRow], sort: Sort, cx: &Context<'_>) -> Self {
         let mut by_parent = vec![Vec::new(); rows.len()];
         let mut roots = Vec::new();
         let table = table(sort, cx, None, 0);
@@ -112,21 +183,17 @@ impl<'a> Holders<'a> {
                 siblings.push(line.tree.node);
             }
         }
-        Holders {
-            rows,
-            by_parent,
-            roots,
-        }
+        Order { by_parent, roots }
     }
 }
 
 impl Shape for Holders<'_> {
     fn roots(&self) -> Vec<u32> {
-        self.roots.clone()
+        self.order.roots.clone()
     }
 
     fn children(&self, node: u32) -> Vec<u32> {
-        let children = self.by_parent.get(node as usize);
+        let children = self.order.by_parent.get(node as usize);
         children.cloned().unwrap_or_default()
     }
 
@@ -151,7 +218,8 @@ struct Line<'a> {
 }
 
 impl Heap {
-    /// Recomputes the tree of the snapshot, and the comparison.
+    /// Asks for the rows of the snapshot and the comparison, unless they are there, and shows them
+    /// when they are.
     fn fill(&mut self, cx: &Context<'_>) {
         let profile = &cx.data.profile;
         let count = profile.snapshots().len();
@@ -162,63 +230,49 @@ impl Heap {
             *self = Heap::default();
             return;
         };
-        let made_of = (Arc::clone(cx.data), at);
-        let is_same = self
-            .made_of
+        let request = Request {
+            data: Arc::clone(cx.data),
+            at,
+            anchor: self.anchor,
+        };
+        if !self
+            .asked
             .as_ref()
-            .is_some_and(|(data, of)| Arc::ptr_eq(data, cx.data) && *of == at);
-        if !is_same {
-            let kept = self
-                .tree
-                .selected()
-                .filter(|_| self.tree.list.cursor.selected > 0);
-            let snapshot = profile.snapshots().get(at);
-            let rows = snapshot.map(|snapshot| holders(profile, snapshot));
-            let before = std::mem::replace(&mut self.rows, rows.unwrap_or_default());
-            self.made_of = Some(made_of);
-            // Holders have other numbers in other snapshots. The first of those with the same path
-            // stands for it.
-            let mut numbers: HashMap<String, u32> = HashMap::new();
-            if !before.is_empty() {
-                for (node, row) in (0..).zip(&self.rows) {
-                    numbers.entry(row.key(&self.rows)).or_insert(node);
-                }
-            }
-            let moved = |node: u32| {
-                let row = before.get(node as usize)?;
-                numbers.get(&row.key(&before)).copied()
-            };
-            self.tree.renumber(moved);
-            self.rebuild(kept.and_then(moved), cx);
-        } else {
-            self.rebuild(self.tree.selected(), cx);
+            .is_some_and(|asked| asked.is_same(&request))
+        {
+            self.asked = Some(request.clone());
+            self.filled.want();
         }
-        self.compare(cx);
+        match self.filled.take(cx.data, move || request.fill()) {
+            Some(filled) => self.show(filled, cx),
+            None => self.rebuild(self.tree.selected(), cx),
+        }
+        if let Some(changes) = &mut self.changes {
+            let [_, body, _] = panes(cx, cx.area());
+            changes.resize(rows_in(body));
+        }
     }
 
-    fn rebuild(&mut self, kept: Option<u32>, cx: &Context<'_>) {
-        let [_, tree, _] = panes(cx, cx.area());
-        self.tree.list.height = rows_in(tree);
-        let shape = Holders::new(&self.rows, self.sort, cx);
-        self.tree.refresh(&shape, kept);
-        self.find();
-    }
-
-    /// Computes the rows that differ between two snapshots.
-    fn compare(&mut self, cx: &Context<'_>) {
-        let profile = &cx.data.profile;
-        let sides = self.compared(profile).map(|sides| {
-            sides.map(|at| HeldSide {
-                name: "this recording",
-                profile,
-                at,
-            })
-        });
-        let changes = sides.map(|[base, new]| {
-            let diff = compare_held(base, new, HeldBy::Holder, HeldMeasure::Retained);
-            diff.rows
-        });
-        self.changes = changes.map(|rows| {
+    /// Shows rows. Keeps the selection and the open branches if the holders are still there.
+    fn show(&mut self, filled: Filled, cx: &Context<'_>) {
+        let kept = self.tree.selected();
+        let kept = kept.filter(|_| self.tree.list.cursor.selected > 0);
+        let before = std::mem::replace(&mut self.rows, filled.rows);
+        let moved = |node: u32| {
+            let row = before.get(node as usize)?;
+            filled.numbers.get(&row.key(&before)).copied()
+        };
+        self.tree.renumber(moved);
+        let goal = self.goal.take();
+        let goal = goal.and_then(|(data, site)| data.same_site(site, &filled.request.data));
+        let goal = goal.and_then(|site| holders_of(&self.rows, site).first().copied());
+        self.shown = Some(filled.request);
+        self.order = Order::new(&self.rows, self.sort, cx);
+        self.rebuild(kept.and_then(moved), cx);
+        if let Some(row) = goal {
+            self.reveal(row as u32);
+        }
+        self.changes = filled.changes.map(|rows| {
             let [_, body, _] = panes(cx, cx.area());
             let mut list = self.changes.take().unwrap_or_default();
             let key = |row: &HeldChange| row.identity.clone();
@@ -227,12 +281,15 @@ impl Heap {
         });
     }
 
-    /// Returns the two snapshots that are compared, the earlier one first.
-    fn compared<'a>(&self, profile: &'a Profile) -> Option<[SnapshotAt<'a>; 2]> {
-        let (at, anchor) = (self.at?, self.anchor?);
-        let snapshot = |at: usize| all_snapshots(profile).nth(at);
-        (at != anchor).then_some(())?;
-        Some([snapshot(at.min(anchor))?, snapshot(at.max(anchor))?])
+    fn rebuild(&mut self, kept: Option<u32>, cx: &Context<'_>) {
+        let [_, tree, _] = panes(cx, cx.area());
+        self.tree.list.height = rows_in(tree);
+        let shape = Holders {
+            rows: &self.rows,
+            order: &self.order,
+        };
+        self.tree.refresh(&shape, kept);
+        self.find();
     }
 
     fn find(&mut self) {
@@ -256,8 +313,11 @@ impl Heap {
         Outcome::Done
     }
 
-    fn reveal(&mut self, node: u32, cx: &Context<'_>) {
-        let shape = Holders::new(&self.rows, self.sort, cx);
+    fn reveal(&mut self, node: u32) {
+        let shape = Holders {
+            rows: &self.rows,
+            order: &self.order,
+        };
         self.tree.reveal(&shape, node);
     }
 
@@ -265,8 +325,11 @@ impl Heap {
         self.rows.get(self.tree.selected()? as usize)
     }
 
-    fn site(&self) -> Option<Jump> {
-        self.selected()?.sites.first().copied().map(Jump::Site)
+    /// Returns the first site of the selected holder in the current data.
+    fn site(&self, cx: &Context<'_>) -> Option<Jump> {
+        let site = *self.selected()?.sites.first()?;
+        let shown = self.shown.as_ref()?;
+        shown.data.same_site(site, cx.data).map(Jump::Site)
     }
 }
 
@@ -287,7 +350,7 @@ impl View for Heap {
                     Some(_) => None,
                     None => self.at,
                 };
-                self.compare(cx);
+                self.fill(cx);
                 return if self.anchor.is_some() {
                     Outcome::notice("] shows the changes to the next snapshot")
                 } else {
@@ -295,7 +358,7 @@ impl View for Heap {
                 };
             }
             Command::Back if self.anchor.take().is_some() => {
-                self.compare(cx);
+                self.fill(cx);
                 return Outcome::Done;
             }
             Command::Back if self.search.end() => return Outcome::Done,
@@ -308,11 +371,15 @@ impl View for Heap {
             }
             return Outcome::Done;
         }
-        let shape = Holders::new(&self.rows, self.sort, cx);
+        let shape = Holders {
+            rows: &self.rows,
+            order: &self.order,
+        };
         if self.tree.command(command, &shape) {
             return Outcome::Done;
         }
         if let Some(outcome) = table(self.sort, cx, None, 0).command(command, &mut self.sort) {
+            self.order = Order::new(&self.rows, self.sort, cx);
             self.rebuild(self.tree.selected(), cx);
             return outcome;
         }
@@ -322,8 +389,8 @@ impl View for Heap {
         }
         const NO_SITE: &str = "this holder has no blocks of its own";
         match command {
-            Command::Enter => Outcome::goto(ViewId::Sites, self.site(), NO_SITE),
-            Command::Follow => Outcome::goto(ViewId::Flamegraph, self.site(), NO_SITE),
+            Command::Enter => Outcome::goto(ViewId::Sites, self.site(cx), NO_SITE),
+            Command::Follow => Outcome::goto(ViewId::Flamegraph, self.site(cx), NO_SITE),
             _ => Outcome::Done,
         }
     }
@@ -340,9 +407,10 @@ impl View for Heap {
         }
     }
 
-    fn source_line(&self, cx: &Context<'_>) -> Option<SourceLine> {
+    fn source_line(&self, _: &Context<'_>) -> Option<SourceLine> {
         let site = *self.selected()?.sites.first()?;
-        SourceLine::of(cx.data, cx.data.site(site)?.owner?)
+        let data = &self.shown.as_ref()?.data;
+        SourceLine::of(data, data.site(site)?.owner?)
     }
 
     fn found(&self, _: &Context<'_>) -> Option<String> {
@@ -354,14 +422,23 @@ impl View for Heap {
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let profile = &cx.data.profile;
-        let at = self.at.and_then(|at| all_snapshots(profile).nth(at));
-        let Some(at) = at else {
+        let Some(shown) = &self.shown else {
+            if self.filled.is_wanted() {
+                return write(buffer, area, "computing who holds the heap", theme::dim());
+            }
+            return absent(cx.data, area, buffer);
+        };
+        let cx = &Context {
+            data: &shown.data,
+            ..*cx
+        };
+        let profile = &shown.data.profile;
+        let Some(at) = all_snapshots(profile).nth(shown.at) else {
             return absent(cx.data, area, buffer);
         };
         let [title, body, details] = panes(cx, area);
         let mut lines = Lines::new(title, buffer);
-        if let (Some(changes), Some(sides)) = (&self.changes, self.compared(profile)) {
+        if let (Some(changes), Some(sides)) = (&self.changes, shown.compared()) {
             let sides = sides.map(|side| {
                 let live = Bytes(side.snapshot.moment().live_bytes);
                 format!("snapshot {}, {live} live", side.name())
@@ -421,10 +498,15 @@ impl View for Heap {
             return Outcome::Done;
         };
         self.anchor = None;
-        self.compare(cx);
+        self.goal = Some((Arc::clone(cx.data), *site));
+        self.fill(cx);
+        if self.filled.is_wanted() {
+            return Outcome::Done;
+        }
+        self.goal = None;
         match holders_of(&self.rows, *site).first() {
             Some(row) => {
-                self.reveal(*row as u32, cx);
+                self.reveal(*row as u32);
                 Outcome::Done
             }
             None => Outcome::notice("the snapshot has no blocks of this site"),
