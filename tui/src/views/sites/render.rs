@@ -72,7 +72,7 @@ pub(super) fn render(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Bu
         match pane {
             _ if area.is_empty() => {}
             Pane::List => figures(view, cx, (row, site), area, buffer),
-            Pane::Stack => stack(view, cx, (row, site), area, buffer),
+            Pane::Stack => stack(view, cx, site, area, buffer),
             Pane::Source => source(view, cx, area, buffer),
         }
     }
@@ -224,13 +224,7 @@ fn phase(cx: &Context<'_>, scope: ScopeId) -> String {
     names.join(" › ")
 }
 
-fn stack(
-    view: &Sites,
-    cx: &Context<'_>,
-    (row, site): (&Listed, &Site),
-    area: Rect,
-    buffer: &mut Buffer,
-) {
+fn stack(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut Buffer) {
     let lines = below(area, 1);
     let frames = &view.stack.rows;
     let unseen = frames.len().saturating_sub(lines.height as usize);
@@ -243,10 +237,10 @@ fn stack(
     let unseen = (unseen > 0).then(|| format!("{unseen} not shown"));
     let hidden = (hidden > 0).then(|| format!("a: {hidden} more"));
     let notes: Vec<String> = unseen.into_iter().chain(hidden).collect();
-    let mut title = match row.sites.len() {
+    let mut title = match view.stacks.count {
         0 | 1 => String::new(),
         stacks => {
-            let (at, stacks) = (view.stack_index + 1, Count(stacks as u64));
+            let (at, stacks) = (view.stack_number() + 1, Count(stacks as u64));
             format!("stack {at} of {stacks} ([ ]), ")
         }
     };
