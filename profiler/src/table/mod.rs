@@ -71,7 +71,7 @@ pub use preorder::preorder;
 pub(crate) use preorder::weighty;
 #[cfg(feature = "flamegraph")]
 pub(crate) use rates::{bytes_each, bytes_per_second, per_second};
-pub use site::{SiteDetail, SiteLabel};
+pub use site::{SiteDetail, SiteLabel, stack_numbers};
 pub(crate) use site::{asking, label_of, mark_names};
 pub use thread::ThreadDetail;
 pub use type_name::without_arguments;

@@ -11,8 +11,8 @@ use super::{Detail, NO_STACK, Row, place};
 use crate::parallel::in_parts;
 use crate::profile::arenas::chunk_label;
 use crate::profile::{
-    Figures, FrameId, Frames, FunctionId, Group, Label, MarkKind, Measure, Origin, Profile, Role,
-    ScopeId, Site, StackMarks, Step, TypeId, UNKNOWN,
+    Figures, Frame, FrameId, Frames, FunctionId, Group, Label, MarkKind, Measure, Origin, Profile,
+    Role, ScopeId, Site, StackMarks, Step, TypeId, UNKNOWN,
 };
 
 /// The names of a row, as recorded: not safe for a terminal before [`crate::units::printable`]. The
@@ -241,15 +241,45 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
     rows
 }
 
+/// Returns the number of the stack of each site: 0 for the first one, and the same for stacks that
+/// read the same. [`SiteDetail::stacks`] counts those of a row, with folded frames.
+pub fn stack_numbers(
+    profile: &Profile,
+    sites: impl Iterator<Item = usize>,
+    frames: Frames,
+) -> Vec<usize> {
+    let mut looks: FxHashMap<Look<'_>, FrameId> = FxHashMap::default();
+    // PERF: the file of a frame is read once.
+    let mut looked: FxHashMap<FrameId, FrameId> = FxHashMap::default();
+    let mut stacks: FxHashMap<Vec<FrameId>, usize> = FxHashMap::default();
+    let sites = sites.filter_map(|site| profile.sites.get(site));
+    let numbers = sites.map(|site| {
+        let mut stack = profile.frames_of(site, frames);
+        for id in &mut stack {
+            *id = *looked.entry(*id).or_insert_with_key(|id| {
+                let frame = profile.frames.get(id.0 as usize);
+                frame.map_or(*id, |frame| *looks.entry(look(frame)).or_insert(*id))
+            });
+        }
+        let next = stacks.len();
+        *stacks.entry(stack).or_insert(next)
+    });
+    numbers.collect()
+}
+
+/// Everything of a frame that a reader sees.
+type Look<'a> = (FunctionId, Option<&'a str>, Option<u32>);
+
+fn look(frame: &Frame) -> Look<'_> {
+    (frame.function, frame.file.as_deref(), frame.line)
+}
+
 /// Frames at the same line of the same function look alike: one number for each look.
 fn frame_looks(profile: &Profile) -> Vec<FrameId> {
-    let mut looks: HashMap<(FunctionId, Option<&str>, Option<u32>), FrameId> = HashMap::new();
+    let mut looks: HashMap<Look<'_>, FrameId> = HashMap::new();
     (0..)
         .zip(&profile.frames)
-        .map(|(number, frame)| {
-            let key = (frame.function, frame.file.as_deref(), frame.line);
-            *looks.entry(key).or_insert(FrameId(number))
-        })
+        .map(|(number, frame)| *looks.entry(look(frame)).or_insert(FrameId(number)))
         .collect()
 }
 

@@ -21,7 +21,7 @@ use heapglass_profiler::profile::{
     TypeId, TypeKind, TypeName,
 };
 use heapglass_profiler::table::{By, Detail, Row, rows};
-use heapglass_profiler::units::printable;
+use heapglass_profiler::units::{Bytes, printable};
 
 use super::base::Base;
 use super::prompt::Pattern;
@@ -135,6 +135,33 @@ impl Data {
         } else {
             "~"
         }
+    }
+
+    /// Describes how exact the peak is, from long to short.
+    pub(crate) fn peak_exactness(&self) -> Vec<String> {
+        let capture = self.profile.capture();
+        if !self.profile.counts_exactly(Measure::Peak) {
+            let interval = Measure::Peak.interval(self.profile.totals());
+            return match interval.map(|interval| Measure::Peak.ends(interval)) {
+                Some(ends) => vec![
+                    format!("an estimate, as all figures with ~: {ends} (95 %)"),
+                    format!("~ {ends} (95 %)"),
+                ],
+                None => vec!["an estimate".to_owned()],
+            };
+        }
+        if capture.peak_error_bytes == 0 {
+            return vec!["exact to the byte".to_owned()];
+        }
+        let within = Bytes(capture.peak_error_bytes);
+        let off = Bytes(capture.peak_discrepancy_bytes);
+        vec![
+            format!(
+                "within {within}; the rows at the peak differ from the running maximum by {off}"
+            ),
+            format!("within {within}; rows differ by {off}"),
+            format!("within {within}, off by {off}"),
+        ]
     }
 
     /// Computes the rates of a running program, from the profile before. `measure` is that of the

@@ -17,14 +17,7 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
     let profile = &data.profile;
     let (process, capture) = (profile.process(), profile.capture());
     let mut page = vec![Line::styled("The recording", theme::heading())];
-    let bound = match capture.peak_error_bytes {
-        0 => "exact to the byte".to_owned(),
-        bound => format!(
-            "within {}; the rows at the peak differ from the running maximum by {}",
-            Bytes(bound),
-            Bytes(capture.peak_discrepancy_bytes)
-        ),
-    };
+    let bound = data.peak_exactness().swap_remove(0);
     let threads = profile.threads().iter().map(|thread| thread.count);
     let is_phase = |scope: &&Scope| !scope.kind.is_field();
     let fields = profile.fields().nodes().len().saturating_sub(1);

@@ -1,9 +1,11 @@
 //! The rules of the keys: each key has one meaning everywhere.
 
 use crossterm::event::{MouseButton, MouseEventKind};
+use heapglass_fixture as fixture;
 use heapglass_profiler::profile::Profile;
 
 use super::{Screen, fleet};
+use crate::Options;
 use crate::app::Request;
 use crate::export::Export;
 
@@ -328,4 +330,25 @@ fn the_colours_change_for_a_light_background() {
     screen.press("t t");
     let again = screen.press("t k").draw().clone();
     assert_eq!(again, dark);
+}
+
+#[test]
+fn rows_are_only_sorted_by_columns_that_are_shown() {
+    for (width, height) in [(60, 24), (80, 24), (120, 40)] {
+        for (name, _) in fixture::REAL {
+            for view in ["3", "4", "5", "5 b", "5 b b", "6", "7", "9", "0", "P"] {
+                let mut screen = Screen::empty(width, height, Options::default());
+                screen.load(fixture::real(name), false);
+                screen.press(view);
+                for _ in 0..10 {
+                    let text = screen.press("s").text();
+                    if !text.contains("sorted by ") {
+                        continue;
+                    }
+                    let is_marked = text.lines().skip(1).any(|line| line.contains('▼'));
+                    assert!(is_marked, "{name}, {view}:\n{text}");
+                }
+            }
+        }
+    }
 }

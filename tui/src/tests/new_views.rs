@@ -136,6 +136,7 @@ at_each_size! { Screen::sample:
 
 at_each_size! { sampled:
     sampled_overview: "";
+    sampled_about: "!";
     sampled_sites: "5";
     sampled_time: "8 h v l";
     sampled_leaks: "9";

@@ -35,7 +35,7 @@ snapshots! { Screen::sample:
 
 snapshots! { Screen::fleet:
     types: "3 j";
-    types_of_blocks_by_mean: "3 m m m m Enter s s s s j";
+    types_of_blocks_sorted: "3 m m m m Enter s s s s j";
     types_filtered: "3 / sailor Enter";
     types_none: "3 / nothing-is-called-so Enter";
     types_inside_one: "3 / string$ Enter Enter j";

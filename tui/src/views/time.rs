@@ -331,7 +331,9 @@ fn moment_text(data: &Data, moment: Moment) -> String {
         text.push_str(&format!("; {} allocated so far", Bytes(total)));
     }
     match (moment, profile.capture().peak_error_bytes) {
-        (Moment::Peak, bound @ 1..) => text.push_str(&format!(" (within {})", Bytes(bound))),
+        (Moment::Peak, bound @ 1..) if profile.counts_exactly(Measure::Peak) => {
+            text.push_str(&format!(" (within {})", Bytes(bound)))
+        }
         _ if profile.checkpoints().is_empty() => {
             text.push_str("; no checkpoints were recorded");
         }

@@ -42,11 +42,25 @@ struct Column<'a, R> {
     /// Width in cells. Columns with 0 share the remaining width.
     width: usize,
     right: bool,
-    is_shown: bool,
+    fits: bool,
     is_sorted_by: bool,
+    /// `true` if the column is shown when rows are sorted by it, although it does not fit.
+    comes_when_sorted_by: bool,
     cell: Cell<'a, R>,
     shorten: Shorten,
     order: Option<Order<'a, R>>,
+}
+
+impl<R> Column<'_, R> {
+    fn is_shown(&self) -> bool {
+        // Rows are never sorted by a column that nobody sees.
+        self.fits || self.is_sorted_by
+    }
+
+    /// Returns `true` if the key that changes the order stops at this column.
+    fn can_be_sorted_by(&self) -> bool {
+        self.is_shown() || self.comes_when_sorted_by
+    }
 }
 
 /// The columns of a table of rows `R`.
@@ -182,21 +196,27 @@ impl<'a, R: 'a> Table<'a, R> {
         table.by_size(move |row: &R| change(row).map_or(-1, |change| change.abs()))
     }
 
-    /// Shows the last column only if it `fits`. Rows can be sorted by it anyway.
+    /// Shows the last column only if it `fits`. Otherwise rows cannot be sorted by it. It stays
+    /// while they are, because the screen may have become narrower since.
     pub(crate) fn only_if(mut self, fits: bool) -> Self {
         if let Some(column) = self.columns.last_mut() {
-            column.is_shown = fits;
+            column.fits = fits;
         }
         self
     }
 
     /// Shows the last column only if it `fits` or rows are sorted by it.
-    pub(crate) fn only_if_sorted_or(self, fits: bool) -> Self {
-        let is_sorted_by = self
-            .columns
-            .last()
-            .is_some_and(|column| column.is_sorted_by);
-        self.only_if(fits || is_sorted_by)
+    pub(crate) fn only_if_sorted_or(mut self, fits: bool) -> Self {
+        if let Some(column) = self.columns.last_mut() {
+            column.comes_when_sorted_by = true;
+        }
+        self.only_if(fits)
+    }
+
+    /// Returns `true` if rows are sorted by the last column.
+    pub(crate) fn is_sorted_by_last(&self) -> bool {
+        let last = self.columns.last();
+        last.is_some_and(|column| column.is_sorted_by)
     }
 
     /// Makes rows sortable by the last column, by name.
@@ -237,16 +257,16 @@ impl<'a, R: 'a> Table<'a, R> {
         self
     }
 
-    /// Returns the sort order of each column that can be sorted by.
-    fn sortable(&self) -> impl Iterator<Item = &Order<'a, R>> {
-        self.columns
-            .iter()
-            .filter_map(|column| column.order.as_ref())
+    /// Returns the sort order of each column that has one, also if it is not shown, so that a column
+    /// keeps its number on a screen of another size.
+    fn sortable(&self) -> impl Iterator<Item = (&Column<'a, R>, &Order<'a, R>)> {
+        let columns = self.columns.iter();
+        columns.filter_map(|column| Some((column, column.order.as_ref()?)))
     }
 
     /// Returns the width of all columns of fixed width, including their gaps.
     pub(crate) fn taken(&self) -> usize {
-        let shown = self.columns.iter().filter(|column| column.is_shown);
+        let shown = self.columns.iter().filter(|column| column.is_shown());
         shown.map(|column| column.width + 1).sum()
     }
 
@@ -261,8 +281,9 @@ impl<'a, R: 'a> Table<'a, R> {
             title: title.into(),
             width,
             right,
-            is_shown: true,
+            fits: true,
             is_sorted_by: false,
+            comes_when_sorted_by: false,
             cell: Box::new(cell),
             shorten: fit,
             order: None,
@@ -275,10 +296,12 @@ impl<'a, R: 'a> Table<'a, R> {
     pub(crate) fn command(&self, command: Command, sort: &mut Sort) -> Option<Outcome> {
         match command {
             Command::Sort => {
-                let at = (sort.at + 1) % self.sortable().count().max(1);
+                let all: Vec<_> = self.sortable().enumerate().collect();
+                let after = all.iter().skip(sort.at + 1).chain(&all);
+                let mut next = after.filter(|(_, (column, _))| column.can_be_sorted_by());
+                let (at, (_, (name, _))) = *next.next()?;
                 let reversed = false;
                 *sort = Sort { at, reversed };
-                let (name, _) = self.sortable().nth(at)?;
                 Some(Outcome::notice(format!("sorted by {name}")))
             }
             Command::ReverseSort => {
@@ -294,7 +317,7 @@ impl<'a, R: 'a> Table<'a, R> {
         let Some(Sort { at, reversed }) = self.sort else {
             return;
         };
-        if let Some((_, sort)) = self.sortable().nth(at) {
+        if let Some((_, (_, sort))) = self.sortable().nth(at) {
             sort(rows);
         }
         if reversed {
@@ -308,7 +331,7 @@ impl<'a, R: 'a> Table<'a, R> {
             Some(sort) if sort.reversed => '▲',
             _ => '▼',
         };
-        self.columns.retain(|column| column.is_shown);
+        self.columns.retain(Column::is_shown);
         let mut widths: Vec<usize> = self.columns.iter().map(|column| column.width).collect();
         stretch(&mut widths, area.width as usize);
         for (column, width) in self.columns.iter_mut().zip(widths) {

@@ -141,24 +141,6 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
 fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     let figures = data.profile.totals();
     let capture = data.profile.capture();
-    let (bound, off) = (
-        capture.peak_error_bytes,
-        Bytes(capture.peak_discrepancy_bytes),
-    );
-    let within = Bytes(bound);
-    let peak = Measure::Peak.interval(figures);
-    let peak = peak.map(|interval| Measure::Peak.ends(interval));
-    let exactness = match bound {
-        _ if let Some(ends) = &peak => vec![
-            format!("~ are estimates; peak {ends} (95 %)"),
-            format!("~ {ends} (95 %)"),
-        ],
-        0 => vec!["exact to the byte".to_owned()],
-        _ => vec![
-            format!("within {within}; rows differ by {off}"),
-            format!("within {within}, off by {off}"),
-        ],
-    };
     let grows = counted(figures.grows, "grow");
     let shrinks = counted(figures.shrinks, "shrink");
     let copied = Bytes(figures.copied_bytes);
@@ -176,7 +158,7 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     };
     [
         ("peak at", vec![long, when]),
-        ("peak is", exactness),
+        ("peak is", data.peak_exactness()),
         ("reallocs", reallocs),
         resident,
         unseen,

@@ -31,6 +31,15 @@ impl Listed {
         self.is_whole.then(|| Identity::of_label(self.label()))
     }
 
+    /// Returns the number of different stacks of the report's row, with folded frames; `None` if
+    /// this is only a part of that row.
+    pub(super) fn stacks(&self) -> Option<u64> {
+        match &self.row.detail {
+            Detail::Site(detail) if self.is_whole => Some(detail.stacks),
+            _ => None,
+        }
+    }
+
     /// Returns the label of the sites.
     pub(super) fn label(&self) -> &SiteLabel {
         static NONE: LazyLock<SiteLabel> = LazyLock::new(SiteLabel::default);

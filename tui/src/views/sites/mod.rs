@@ -11,8 +11,8 @@ mod source;
 
 use std::sync::Arc;
 
-use heapglass_profiler::profile::{FrameId, Label};
-use heapglass_profiler::table::By;
+use heapglass_profiler::profile::{FrameId, Frames, Label};
+use heapglass_profiler::table::{By, stack_numbers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -58,8 +58,10 @@ pub(crate) struct Sites {
     listing: Later<Listing>,
     /// The site to select in the next list, with its data, if another view asked for it.
     goal: Option<(Arc<Data>, u32)>,
-    /// The index of the shown stack among the stacks of the selected row.
+    /// The index of the site whose stack is shown among the sites of the selected row.
     stack_index: usize,
+    /// The numbers of the stacks of the selected row. Sites whose stacks read the same share one.
+    stacks: Stacks,
     sort: Sort,
     pattern: Option<Pattern>,
     restriction: Option<Restriction>,
@@ -81,6 +83,16 @@ pub(crate) struct Sites {
     excerpt: Excerpt,
     /// Number of lines that the source is scrolled down from the line of the frame.
     scrolled: i64,
+}
+
+/// The different stacks of a row.
+#[derive(Debug, Default)]
+struct Stacks {
+    /// The row and the frames that the stacks are of; `None` for a new list.
+    of: Option<(usize, Frames)>,
+    /// The number of the stack of each site. Empty until it is necessary.
+    numbers: Vec<usize>,
+    count: usize,
 }
 
 /// A pane that can receive keys. Enter goes from each to the next one, and Esc back.
@@ -150,6 +162,7 @@ impl Sites {
         self.restriction.clone_from(&listing.request.restriction);
         self.in_group &= self.restriction.is_some();
         self.shown = Some(listing.request);
+        self.stacks = Stacks::default();
         let at = kept.and_then(|kept| self.find(kept));
         (self.list.cursor.selected, self.stack_index) = at.unwrap_or_default();
         if at.is_none() {
@@ -173,6 +186,7 @@ impl Sites {
             rows_in(list)
         };
         self.list.resize(height);
+        self.count_stacks(cx);
         let site = self.selected().and_then(|index| cx.data.site(index));
         let frames = site.map(|site| cx.data.profile.frames_of(site, cx.frames));
         self.stack.rows = frames.unwrap_or_default();
@@ -298,14 +312,56 @@ impl Sites {
         Outcome::Done
     }
 
+    /// Counts the different stacks of the selected row.
+    fn count_stacks(&mut self, cx: &Context<'_>) {
+        let of = (self.list.cursor.selected, cx.frames);
+        if self.stacks.of != Some(of) {
+            let is_folded = cx.frames == Frames::Folded;
+            let known = self.list.selected().filter(|_| is_folded);
+            let known = known.and_then(Listed::stacks);
+            self.stacks = Stacks {
+                of: Some(of),
+                numbers: Vec::new(),
+                count: known.map_or(0, |count| count as usize),
+            };
+        }
+        // The first stack needs only its count, and reading all stacks of a large row takes long.
+        if self.stacks.count == 0 || self.stack_index > 0 {
+            self.number_stacks(cx);
+        }
+    }
+
+    fn number_stacks(&mut self, cx: &Context<'_>) {
+        let Some(row) = self.list.selected() else {
+            return;
+        };
+        if self.stacks.numbers.is_empty() {
+            let sites = row.sites.iter().map(|site| *site as usize);
+            self.stacks.numbers = stack_numbers(&cx.data.profile, sites, cx.frames);
+            self.stacks.count = self.stacks.numbers.iter().max().map_or(0, |last| last + 1);
+        }
+    }
+
+    /// Returns the number of the shown stack among those of the selected row, counted from 0.
+    fn stack_number(&self) -> usize {
+        let number = self.stacks.numbers.get(self.stack_index);
+        number.copied().unwrap_or(0)
+    }
+
     /// Shows the next or previous stack of the selected row.
     fn step_stack(&mut self, forward: bool, cx: &Context<'_>) -> Outcome {
-        let stacks = self.list.selected().map_or(0, |row| row.sites.len());
-        if stacks < 2 {
+        let Some(shown) = self.shown.clone() else {
+            return Outcome::Done;
+        };
+        let count = self.stacks.count;
+        if count < 2 {
             return Outcome::notice("this row has only one stack");
         }
-        let by = if forward { 1 } else { stacks - 1 };
-        self.stack_index = (self.stack_index + by) % stacks;
+        self.number_stacks(&shown.context(cx));
+        let by = if forward { 1 } else { count - 1 };
+        let wanted = (self.stack_number() + by) % count;
+        let mut numbers = self.stacks.numbers.iter();
+        self.stack_index = numbers.position(|number| *number == wanted).unwrap_or(0);
         self.settle(cx, true);
         Outcome::Done
     }

@@ -72,7 +72,7 @@ pub(super) fn render(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Bu
         match pane {
             _ if area.is_empty() => {}
             Pane::List => figures(view, cx, (row, site), area, buffer),
-            Pane::Stack => stack(view, cx, (row, site), area, buffer),
+            Pane::Stack => stack(view, cx, site, area, buffer),
             Pane::Source => source(view, cx, area, buffer),
         }
     }
@@ -91,22 +91,41 @@ struct Widths {
 
 impl Widths {
     /// Keeps the owner and its line, which say what to change, up to three fifths of the width. The
-    /// type and the place share the rest by need, and the owner gets what they leave.
-    fn of(rows: &[Listed], all: usize) -> Widths {
-        let (mut what, mut location, mut owner) = (12, 5, 5);
+    /// type and the place share the rest by need, and the owner gets what they leave. If not all
+    /// names fit, those of rows with next to nothing take only the width that the others leave.
+    fn of(rows: &[Listed], all: usize, value: impl Fn(&Listed) -> u64) -> Widths {
         let most = all * 3 / 5;
-        for label in rows.iter().map(Listed::label) {
-            let named = label.owner_and_source();
-            what = what.max(width(&clean(&label.what)));
-            location = location.max(width(&clean(&label.location)));
-            owner = owner.max(width(&fit_owner(&clean(&named), most)));
-        }
+        let needs = |least: u64| {
+            let (mut what, mut location, mut owner) = (12, 5, 5);
+            let rows = rows.iter().filter(|row| value(row) >= least);
+            for label in rows.map(Listed::label) {
+                let named = label.owner_and_source();
+                what = what.max(width(&clean(&label.what)));
+                location = location.max(width(&clean(&label.location)));
+                owner = owner.max(width(&fit_owner(&clean(&named), most)));
+            }
+            (what, location, owner)
+        };
+        let (all_what, all_location, all_owner) = needs(0);
+        let (what, location, owner) = if all_what + all_location + all_owner + 2 > all {
+            let largest = rows.iter().map(&value).max().unwrap_or(0);
+            needs(largest.div_ceil(100))
+        } else {
+            (all_what, all_location, all_owner)
+        };
         let names = all.saturating_sub(owner.min(most) + 2);
         let mut shown = location.min((names * 2 / 5).max(names.saturating_sub(what)));
         if shown < location.min(LOCATION) {
             shown = 0;
         }
-        let what = what.min(names.saturating_sub(shown));
+        let mut what = what.min(names.saturating_sub(shown));
+        let mut rest = names.saturating_sub(what + shown);
+        let more = all_what.saturating_sub(what).min(rest / 2);
+        what += more;
+        rest -= more;
+        if shown > 0 {
+            shown += all_location.saturating_sub(shown).min(rest / 2);
+        }
         let gaps = if shown > 0 { 2 } else { 1 };
         Widths {
             what,
@@ -135,8 +154,10 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
         .some(Heading::MEAN_BLOCK, move |row| mean(&row.figures))
         .only_if_sorted_or(false);
     let free = usize::from(cx.body.width).saturating_sub(table.taken());
-    let widths = Widths::of(shown, free);
-    table
+    let widths = Widths::of(shown, free, value);
+    let fits = widths.location > 0;
+    let location = if fits { widths.location } else { LOCATION };
+    let table = table
         .left("allocated as", widths.what, move |row: &Listed, _| {
             let id = site(row).and_then(|site| profile.type_id_of(site));
             let style = theme::kind(cx.data.type_kind(id));
@@ -144,13 +165,17 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
         })
         .shortened(fit_type)
         .by_name(|row| row.label().what.clone())
-        .left("where", widths.location, |row: &Listed, _| {
+        .left("where", location, |row: &Listed, _| {
             (row.label().location.clone(), theme::plain())
         })
         .shortened(fit_middle)
         .by_name(|row| row.label().location.clone())
-        .only_if(widths.location > 0)
-        .left("owner", widths.owner, move |row: &Listed, _| {
+        .only_if_sorted_or(fits);
+    // A place that is shown only for its order takes its width from the owner.
+    let is_extra = !fits && table.is_sorted_by_last();
+    let owner = if is_extra { 0 } else { widths.owner };
+    table
+        .left("owner", owner, move |row: &Listed, _| {
             let charged = site(row).and_then(|site| profile.charged_to(site));
             let style = theme::charged(profile, charged);
             (row.label().owner_and_source(), style)
@@ -224,13 +249,7 @@ fn phase(cx: &Context<'_>, scope: ScopeId) -> String {
     names.join(" › ")
 }
 
-fn stack(
-    view: &Sites,
-    cx: &Context<'_>,
-    (row, site): (&Listed, &Site),
-    area: Rect,
-    buffer: &mut Buffer,
-) {
+fn stack(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut Buffer) {
     let lines = below(area, 1);
     let frames = &view.stack.rows;
     let unseen = frames.len().saturating_sub(lines.height as usize);
@@ -243,10 +262,10 @@ fn stack(
     let unseen = (unseen > 0).then(|| format!("{unseen} not shown"));
     let hidden = (hidden > 0).then(|| format!("a: {hidden} more"));
     let notes: Vec<String> = unseen.into_iter().chain(hidden).collect();
-    let mut title = match row.sites.len() {
+    let mut title = match view.stacks.count {
         0 | 1 => String::new(),
         stacks => {
-            let (at, stacks) = (view.stack_index + 1, Count(stacks as u64));
+            let (at, stacks) = (view.stack_number() + 1, Count(stacks as u64));
             format!("stack {at} of {stacks} ([ ]), ")
         }
     };
