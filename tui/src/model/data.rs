@@ -357,24 +357,35 @@ impl Data {
     }
 
     /// Returns the tree for `options`: the prepared one if it matches, else a new one; `None` while
-    /// another thread builds it.
-    pub(crate) fn take_tree(self: &Arc<Self>, options: CallTreeOptions) -> Option<CallTree> {
-        // Another tree is dropped before the next one is built, because each may take much memory.
-        let prepared = {
-            let slot = self.tree.lock().ok();
-            slot.and_then(|mut slot| slot.take())
+    /// another thread builds it. Drops `before`, the tree that was shown, before it builds, because
+    /// each may take much memory. Dropping it takes long as well.
+    pub(crate) fn take_tree(
+        self: &Arc<Self>,
+        options: CallTreeOptions,
+        before: Option<Arc<CallTree>>,
+    ) -> Option<CallTree> {
+        let prepared = self
+            .tree
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let (prepared, other) = match prepared {
+            Some((made, tree)) if made == options => (Some(tree), None),
+            other => (None, other),
         };
-        let prepared = prepared.filter(|(made, _)| *made == options);
+        if prepared.is_some() {
+            return prepared;
+        }
         let build = move |data: &Data| {
+            drop((before, other));
             let tree = CallTree::sorted(&data.profile, &options);
             let slot = data.tree.lock();
             *slot.unwrap_or_else(PoisonError::into_inner) = Some((options, tree));
         };
-        match prepared {
-            Some((_, tree)) => Some(tree),
-            None if self.start(build) => None,
-            None => Some(CallTree::sorted(&self.profile, &options)),
+        if self.start(build) {
+            return None;
         }
+        Some(CallTree::sorted(&self.profile, &options))
     }
 
     /// Returns the rows by site. The view sorts them.
@@ -556,9 +567,9 @@ mod tests {
             assert!(!data.is_computing());
         };
         assert!(data.rows_or_none(key).is_none() && data.is_computing());
-        assert!(data.take_tree(options).is_none(), "one at a time");
+        assert!(data.take_tree(options, None).is_none(), "one at a time");
         wait();
-        assert!(data.take_tree(options).is_none() && data.is_computing());
+        assert!(data.take_tree(options, None).is_none() && data.is_computing());
         wait();
         let keys = |rows: Rows| rows.iter().map(|row| row.key.clone()).collect::<Vec<_>>();
         let rows = data.rows_or_none(key).expect("computed");
@@ -566,8 +577,8 @@ mod tests {
             keys(rows),
             keys(here.rows_or_none(key).expect("computed at once"))
         );
-        let tree = data.take_tree(options).expect("built");
-        let same = here.take_tree(options).expect("built at once");
+        let tree = data.take_tree(options, None).expect("built");
+        let same = here.take_tree(options, None).expect("built at once");
         assert_eq!(tree.ids().count(), same.ids().count());
     }
 

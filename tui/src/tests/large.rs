@@ -21,7 +21,14 @@ struct Large {
 
 impl Large {
     fn new(profile: Profile) -> Large {
-        let mut screen = Screen::empty(120, 40, Options::default());
+        let screen = Screen::empty(120, 40, Options::default());
+        let finished = channel().1;
+        let mut large = Large { screen, finished };
+        large.load(profile);
+        large
+    }
+
+    fn load(&mut self, profile: Profile) {
         let (done, finished) = channel();
         let data = Arc::new(Data::new(profile, None));
         data.compute_elsewhere(move |result| {
@@ -30,10 +37,10 @@ impl Large {
             let _ = done.send(());
         });
         assert!(data.computes_elsewhere());
-        let title = screen.app.title.clone();
-        let live = false;
-        update(&mut screen.app, Message::Loaded { data, live, title });
-        Large { screen, finished }
+        let app = &mut self.screen.app;
+        let (live, title) = (false, app.title.clone());
+        update(app, Message::Loaded { data, live, title });
+        self.finished = finished;
     }
 
     fn is_computing(&self) -> bool {
@@ -186,4 +193,67 @@ fn a_jump_to_a_flamegraph_that_is_not_built_yet_is_applied_when_it_is() {
     large.wait();
     let expected = plain.press("5 j j o").text();
     assert_eq!(large.screen.text(), expected);
+}
+
+#[test]
+fn random_keys_and_reloads_before_results_are_there_never_panic() {
+    const KEYS: [&str; 32] = [
+        "j",
+        "j",
+        "k",
+        "l",
+        "h",
+        "G",
+        "g",
+        "PgDn",
+        "Enter",
+        "Enter",
+        "Esc",
+        "1",
+        "2",
+        "2",
+        "3",
+        "5",
+        "5",
+        "8",
+        "9",
+        "b",
+        "f",
+        "i",
+        "n",
+        "o",
+        "o",
+        "s",
+        "S",
+        "#",
+        "]",
+        "/ function_1 Enter",
+        "m j Enter",
+        "M",
+    ];
+    let mut state = 1_u64;
+    let mut roll = |sides: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % sides
+    };
+    let mut large = Large::new(profile());
+    for pressed in 1..=600 {
+        large.screen.press(KEYS[roll(KEYS.len())]);
+        large.screen.draw();
+        if pressed % 100 == 0 {
+            // Fewer sites, so that sites and functions of the profile before are not there.
+            let sites = if pressed % 200 == 0 { 60_000 } else { 50_000 };
+            large.load(fixture::sized(sites, 3));
+        } else if roll(4) == 0 {
+            // Some results come in between, and some later.
+            update(&mut large.screen.app, Message::Computed);
+        } else if roll(20) == 0 {
+            large.wait();
+        }
+        large.screen.app.requests.clear();
+    }
+    large.wait();
+    assert!(!large.screen.text().contains("computing"));
 }

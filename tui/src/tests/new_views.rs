@@ -258,12 +258,21 @@ fn views_of_a_large_recording_are_computed_on_another_thread() {
         };
         update(&mut screen.app, loaded);
     };
+    let is_computing = |screen: &Screen| {
+        let data = screen.app.data.as_ref();
+        data.is_some_and(|data| data.is_computing())
+    };
     let wait = |screen: &mut Screen| {
-        while screen.text().contains("computing") {
-            let patience = Duration::from_secs(60);
-            let result = finished.recv_timeout(patience).expect("a job ends");
-            result.expect("no panic");
+        loop {
+            let was_computing = is_computing(screen);
             update(&mut screen.app, Message::Computed);
+            if is_computing(screen) {
+                let patience = Duration::from_secs(60);
+                let result = finished.recv_timeout(patience).expect("a job ends");
+                result.expect("no panic");
+            } else if !was_computing {
+                return;
+            }
         }
     };
     let mut screen = Screen::empty(80, 24, Options::default());

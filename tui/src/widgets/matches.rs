@@ -25,7 +25,7 @@ pub(crate) struct SearchNode {
     /// The parent, which comes before the node.
     pub(crate) parent: Option<u32>,
     pub(crate) is_match: bool,
-    /// The inclusive value of the node.
+    /// The inclusive value of the node. Not used unless it matches.
     pub(crate) value: u64,
 }
 
@@ -53,7 +53,8 @@ impl Matches {
     /// Sorts the nodes to cycle through by value, the largest first, and drops those of value 0.
     pub(crate) fn largest_first(mut self) -> Self {
         self.nodes.retain(|(_, value)| *value > 0);
-        self.nodes.sort_by_key(|(id, value)| (Reverse(*value), *id));
+        self.nodes
+            .sort_unstable_by_key(|(id, value)| (Reverse(*value), *id));
         self
     }
 

@@ -22,7 +22,7 @@ use crate::model::keys::{
     BACK, Binding, DOWN, ENTER, FIRST, LAST, LEFT, RIGHT, UP, bindings, char,
 };
 use crate::model::{
-    Command, Context, Data, Jump, Outcome, Pattern, SourceLine, ViewId, have_same_nodes,
+    Command, Context, Data, Jump, Later, Outcome, Pattern, SourceLine, ViewId, have_same_nodes,
 };
 use crate::theme;
 use crate::views::View;
@@ -60,7 +60,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 pub(crate) struct Flame {
     /// Options of the shown tree, so that the loader can build the next one alike.
     pub(super) options: CallTreeOptions,
-    tree: Option<CallTree>,
+    tree: Option<Arc<CallTree>>,
     /// The data that the tree was built from.
     made_of: Option<Arc<Data>>,
     /// The position in the tree that was shown before the next one was asked for.
@@ -75,7 +75,9 @@ pub(crate) struct Flame {
     /// Number of rows above the window, counted from the zoomed frame.
     top: u32,
     highlight: Option<Highlight>,
+    /// The matches of the highlight; empty until they are known.
     matches: Matches,
+    found: Later<Matches>,
     largest: Largest,
 }
 
@@ -121,7 +123,7 @@ impl Flame {
         if same_data
             && is_small
             && have_same_nodes(options, self.options)
-            && let Some(tree) = &mut self.tree
+            && let Some(tree) = self.tree.as_mut().and_then(Arc::get_mut)
         {
             tree.sort(options.measure);
             self.before.refresh(tree, options, cx.data);
@@ -129,15 +131,17 @@ impl Flame {
             self.rematch(cx);
             return;
         }
-        if let Some((tree, data)) = self.tree.take().zip(self.made_of.take()) {
-            let path = |id: &NodeId| tree::path_of(&tree, *id, &data.profile);
+        let before = self.tree.take();
+        if let Some((tree, data)) = before.as_ref().zip(self.made_of.take()) {
+            let path = |id: &NodeId| tree::path_of(tree, *id, &data.profile);
             self.left = Some(Left {
                 options: self.options,
                 zooms: self.zooms.iter().map(path).collect(),
                 selected: self.selected.as_ref().map(path),
             });
         }
-        let Some(tree) = cx.data.take_tree(options) else {
+        self.largest.clear();
+        let Some(tree) = cx.data.take_tree(options, before) else {
             return;
         };
         let (mut zooms, mut selected) = (Vec::new(), None);
@@ -152,22 +156,19 @@ impl Flame {
             selected = left.selected.as_ref().and_then(node);
         }
         self.before.refresh(&tree, options, cx.data);
-        self.largest.clear();
         self.zooms = zooms;
         self.selected = selected;
         self.options = options;
-        self.tree = Some(tree);
+        self.tree = Some(Arc::new(tree));
         self.made_of = Some(Arc::clone(cx.data));
         self.rematch(cx);
-        if let Some((data, jump)) = self.goal.take() {
-            self.arrive(&jump, &data, cx);
-        }
     }
 
-    /// Shows a place of `data` that another view asked for, or remembers it until the tree is
-    /// there.
+    /// Shows a place of `data` that another view asked for, or remembers it until the tree and the
+    /// matches are there.
     fn arrive(&mut self, jump: &Jump, data: &Arc<Data>, cx: &Context<'_>) -> Outcome {
-        if self.tree.is_none() && cx.data.is_computing() {
+        let is_building = self.tree.is_none() && cx.data.is_computing();
+        if is_building || self.found.is_wanted() {
             self.goal = Some((Arc::clone(data), jump.clone()));
             return Outcome::Done;
         }
@@ -184,16 +185,37 @@ impl Flame {
         }
     }
 
-    /// Recomputes the highlight in the current tree and measure.
+    /// Finds the matches of the highlight again, in the current tree and measure.
     fn rematch(&mut self, cx: &Context<'_>) {
-        let highlighted = self.tree.as_ref().zip(self.highlight.as_ref());
-        let found = highlighted.map(|(tree, highlight)| {
-            search::find(tree, cx, |name, short| match highlight {
-                Highlight::Pattern(pattern) => pattern.is_match(name) || pattern.is_match(short),
-                Highlight::Symbol(symbol) => name == symbol,
-            })
-        });
-        self.matches = found.unwrap_or_default();
+        self.matches = Matches::default();
+        self.found.want();
+        self.take_matches(cx);
+    }
+
+    /// Takes the matches if they are there.
+    fn take_matches(&mut self, cx: &Context<'_>) {
+        let (Some(tree), Some(highlight)) = (&self.tree, &self.highlight) else {
+            self.found = Later::Taken;
+            return;
+        };
+        let (tree, highlight) = (Arc::clone(tree), highlight.clone());
+        let (data, measure) = (Arc::clone(cx.data), cx.measure);
+        let find = move || {
+            search::find(
+                &tree,
+                &data.profile,
+                measure,
+                |name, short| match &highlight {
+                    Highlight::Pattern(pattern) => {
+                        pattern.is_match(name) || pattern.is_match(short)
+                    }
+                    Highlight::Symbol(symbol) => name == symbol,
+                },
+            )
+        };
+        if let Some(matches) = self.found.take(cx.data, find) {
+            self.matches = matches;
+        }
     }
 
     /// Keeps selection and window on drawn frames.
@@ -213,7 +235,7 @@ impl Flame {
             selected = tree.node(selected).parent.unwrap_or(zoom);
         }
         self.selected = Some(selected);
-        self.largest.refresh(tree, zoom, cx.measure);
+        self.largest.refresh(tree, zoom, cx);
         let row = tree
             .node(selected)
             .depth
@@ -299,7 +321,7 @@ impl Flame {
             self.selected = Some(zoomed);
             self.top = 0;
         } else if self.highlight.take().is_some() {
-            self.matches = Matches::default();
+            (self.matches, self.found) = (Matches::default(), Later::Taken);
         } else {
             return Outcome::Out;
         }
@@ -339,7 +361,7 @@ impl Flame {
         otherwise: &str,
         cx: &Context<'_>,
     ) -> Outcome {
-        let tree = self.tree.as_ref();
+        let tree = self.tree.as_deref();
         let found = tree.and_then(|tree| Some((find(tree)?, tree)));
         let Some((id, tree)) = found else {
             return Outcome::notice(otherwise);
@@ -355,6 +377,9 @@ impl Flame {
         if self.highlight.is_none() {
             let text = "no search is active; press / to search, or # to find the selected symbol";
             return Outcome::notice(text);
+        }
+        if self.found.is_wanted() {
+            return Outcome::notice("still searching");
         }
         match self.matches.step(forward) {
             Some(id) => {
@@ -459,6 +484,10 @@ fn has_phases(cx: &Context<'_>) -> bool {
 impl View for Flame {
     fn refresh(&mut self, cx: &Context<'_>) {
         self.rebuild(cx);
+        self.take_matches(cx);
+        if let Some((data, jump)) = self.goal.take() {
+            self.arrive(&jump, &data, cx);
+        }
         self.settle(cx);
     }
 
@@ -507,7 +536,9 @@ impl View for Flame {
     }
 
     fn found(&self, cx: &Context<'_>) -> Option<String> {
-        self.highlight.as_ref()?;
+        self.highlight
+            .as_ref()
+            .filter(|_| !self.found.is_wanted())?;
         Some(self.matches.summary("frame", cx))
     }
 

@@ -393,7 +393,11 @@ impl<'a> Scene<'a> {
                 Highlight::Pattern(pattern) => pattern.label(),
                 Highlight::Symbol(_) => "same symbol".to_owned(),
             };
-            let found = self.view.matches.summary("frame", self.cx);
+            let found = if self.view.found.is_wanted() {
+                "searching".to_owned()
+            } else {
+                self.view.matches.summary("frame", self.cx)
+            };
             parts.push(format!("{what}: {found}"));
         }
         let (frames, value) = layout.elided();

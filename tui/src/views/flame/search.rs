@@ -3,18 +3,17 @@
 use std::collections::HashMap;
 
 use heapglass_profiler::calltree::{CallTree, NodeId};
-use heapglass_profiler::profile::Label;
+use heapglass_profiler::profile::{Label, Measure, Profile};
 
-use crate::model::Context;
 use crate::widgets::{Matches, SearchNode};
 
 /// Returns the frames for which `wanted` (of full name and short name) is true, the largest first.
 pub(super) fn find(
     tree: &CallTree,
-    cx: &Context<'_>,
+    profile: &Profile,
+    measure: Measure,
     wanted: impl Fn(&str, &str) -> bool,
 ) -> Matches {
-    let profile = &cx.data.profile;
     // Many nodes share a label, so ask once per label.
     let mut known: HashMap<Label, bool> = HashMap::new();
     let searched = tree.ids().map(|id| {
@@ -26,7 +25,12 @@ pub(super) fn find(
         SearchNode {
             parent: node.parent.map(|parent| parent.0),
             is_match,
-            value: cx.measure.of(tree.total(id)),
+            // PERF: the totals of other frames need not be read.
+            value: if is_match {
+                measure.of(tree.total(id))
+            } else {
+                0
+            },
         }
     });
     Matches::of(searched).largest_first()
@@ -35,14 +39,10 @@ pub(super) fn find(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
 
     use heapglass_fixture::{Builder, figures};
     use heapglass_profiler::calltree::CallTreeOptions;
-    use heapglass_profiler::profile::{Frames, Measure, Origin, ScopeId};
-    use ratatui::layout::Size;
-
-    use crate::model::Data;
+    use heapglass_profiler::profile::{Frames, Origin, ScopeId};
 
     #[test]
     fn recursion_is_counted_once() {
@@ -52,28 +52,22 @@ mod tests {
         let (f, g) = (b.frame(f, None, 0), b.frame(g, None, 0));
         b.site(&[f, f, g], ScopeId(0), figures(1, 10, 1));
         b.site(&[g], ScopeId(0), figures(1, 5, 1));
-        let data = Arc::new(Data::new(b.build(), None));
-        let cx = Context {
-            data: &data,
-            measure: Measure::Live,
-            frames: Frames::All,
-            body: Size::new(80, 24),
-            source_roots: &[],
-            has_colour: true,
-            is_zoomed: false,
-        };
+        let profile = b.build();
         let tree = CallTree::build(
-            &data.profile,
+            &profile,
             &CallTreeOptions {
                 frames: Frames::All,
                 ..CallTreeOptions::default()
             },
         );
-        let mut matches = find(&tree, &cx, |name, _| name == "f");
+        let mut matches = find(&tree, &profile, Measure::Live, |name, _| name == "f");
         assert_eq!((matches.len(), matches.value), (2, 10));
         let (first, second) = (matches.step(true), matches.step(true));
         assert!(first.is_some() && first != second);
         assert_eq!(matches.step(true), first, "round the end");
-        assert_eq!(find(&tree, &cx, |name, _| name == "g").value, 15);
+        assert_eq!(
+            find(&tree, &profile, Measure::Live, |name, _| name == "g").value,
+            15
+        );
     }
 }
