@@ -43,13 +43,15 @@ impl Allocator {
         }
     }
 
-    /// Returns the allocator with a name that a recording has. The allocator behind `System` or
-    /// `libc malloc` may be another one than glibc's: the caller must know.
+    /// Returns the allocator with a name that a recording or a snapshot has. The allocator behind
+    /// `System` or `libc malloc` may be another one than glibc's: the caller must know.
     pub fn of_name(name: &str) -> Option<Allocator> {
         match name {
-            "std::alloc::System" | "libc malloc" => Some(Allocator::Glibc),
-            "tikv_jemallocator::Jemalloc" | "jemallocator::Jemalloc" => Some(Allocator::Jemalloc),
-            "mimalloc::MiMalloc" => Some(Allocator::Mimalloc),
+            "std::alloc::System" | "libc malloc" | "glibc" => Some(Allocator::Glibc),
+            "tikv_jemallocator::Jemalloc" | "jemallocator::Jemalloc" | "jemalloc" => {
+                Some(Allocator::Jemalloc)
+            }
+            "mimalloc::MiMalloc" | "mimalloc" => Some(Allocator::Mimalloc),
             _ => None,
         }
     }

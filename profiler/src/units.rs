@@ -31,6 +31,14 @@ pub struct Nanos(pub u64);
 
 const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
+/// Units of durations, and the percent sign.
+const OTHER_UNITS: [&str; 7] = ["ns", "us", "ms", "s", "min", "h", "%"];
+
+/// Returns `true` for a unit of the figures that this module formats.
+pub(crate) fn is_unit(word: &str) -> bool {
+    UNITS.contains(&word) || OTHER_UNITS.contains(&word)
+}
+
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 < 1024 {

@@ -3,11 +3,32 @@
 use super::at_moment::{AtMoment, blocks_of};
 use super::finding::{Confidence, Finding, Kind};
 use super::group::Group;
+use crate::allocator::Allocator;
 use crate::units::{Bytes, Share, printable};
 
 /// The smallest part of the requested bytes that is worth another size. The classes of most
 /// allocators are a fifth apart.
 const PART: u64 = 4;
+
+/// The smallest size class of an allocator.
+struct Smallest {
+    bytes: u64,
+    /// If the usable bytes of blocks have a smaller mean, most of the blocks are of this class:
+    /// the middle between it and the next.
+    most_are_below: u64,
+}
+
+/// Returns the smallest class of the allocator with that name. Smaller values do not fit in a
+/// smaller one.
+fn smallest(name: &str) -> Option<Smallest> {
+    let allocator = Allocator::of_name(name)?;
+    let bytes = allocator.usable_bytes(1)?;
+    let next = allocator.usable_bytes(bytes + 1)?;
+    Some(Smallest {
+        bytes,
+        most_are_below: bytes.midpoint(next),
+    })
+}
 
 /// Returns the finding for a group whose blocks fill their size classes badly.
 pub(super) fn find(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
@@ -19,6 +40,20 @@ pub(super) fn find(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
     let usable = at.snapshot.usable();
     // Snapshots of earlier versions do not name the allocator.
     let name = usable.map_or(&at.profile.capture.allocator, |usable| &usable.allocator);
+    let blocks = figures.blocks.max(1);
+    let mean = figures.bytes.saturating_add(added) / blocks;
+    let class = usable.and_then(|usable| smallest(&usable.allocator));
+    let remedy = match class.filter(|class| mean < class.most_are_below) {
+        Some(class) => format!(
+            "A block of {} has at least {}, so keep many of the values in one block: in a list, or \
+             in an arena.",
+            printable(name),
+            Bytes(class.bytes)
+        ),
+        None => "Make the values a little smaller, so that they fit the size class below, or keep \
+            many of them in one block: in a list, or in an arena."
+            .to_owned(),
+    };
     let finding = at.finding(Kind::AllocatorRounding, group);
     Some(Finding {
         saves_bytes: added,
@@ -31,18 +66,17 @@ pub(super) fn find(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
             ("blocks", figures.blocks),
         ],
         why: format!(
-            "{} adds {} ({}) to the {} that {} asked for, {} each on average. These bytes are \
-             usable, but no live bytes.",
+            "{} asked for {}, {} each on average. {} adds {} to each on average, {} ({}) in \
+             total. These bytes are usable, but are not live bytes.",
+            blocks_of(figures.blocks, group),
+            Bytes(figures.bytes),
+            Bytes(figures.bytes / blocks),
             printable(name),
+            Bytes(added / blocks),
             Bytes(added),
             Share::of(added, figures.bytes),
-            Bytes(figures.bytes),
-            blocks_of(figures.blocks, group),
-            Bytes(added / figures.blocks.max(1)),
         ),
-        remedy: "Make the values a little smaller, so that they fit the size class below, or keep \
-            many of them in one block: in a list, or in an arena."
-            .to_owned(),
+        remedy,
         ..finding
     })
 }

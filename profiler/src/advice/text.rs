@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::finding::{Confidence, Finding, FromSnapshot, Kind};
+use super::finding::{Finding, FromSnapshot, Kind};
 use crate::profile::{Measure, Profile};
 use crate::report::page::Page;
 use crate::report::{ReportOptions, Style};
@@ -55,11 +55,14 @@ pub fn write_text(
         page.wrap(Style::Faint, "    ", &texts.remedy);
     }
     if findings.is_empty() {
-        page.plain(if all {
-            "No findings."
-        } else {
-            "No findings. --all also lists small ones."
-        });
+        // The warning above says why a recording with samples has none.
+        if profile.capture().sampling.is_none() {
+            page.plain(if all {
+                "No findings."
+            } else {
+                "No findings. --all also lists small ones."
+            });
+        }
     } else {
         page.blank();
         if let Some(snapshot) = findings
@@ -109,8 +112,8 @@ impl Texts {
     }
 }
 
-/// Writes the largest findings. Those about bytes that are not live come last. Writes nothing if
-/// there are none.
+/// Writes the first findings, the largest first. Those about bytes that are not live come after all
+/// others. Writes nothing if there are none.
 ///
 /// # Errors
 /// Returns the errors of `out`.
@@ -133,11 +136,7 @@ pub fn write_summary(
         } else if finding.kind.saves_blocks_only() {
             format!("saves {}", counted(finding.saves_blocks, "block"))
         } else {
-            // There is no room to say that it is a lower bound: `advise` says it.
-            let about = match finding.confidence {
-                Confidence::Estimate => finding.confidence.words(),
-                Confidence::Exact | Confidence::AtLeast => "",
-            };
+            let about = finding.confidence.words();
             format!("saves {about}{}", Bytes(finding.saves_bytes))
         };
         let what = format!("  {title:<10}  {saves}: {}", finding.kind.name());

@@ -79,7 +79,7 @@ impl fmt::Display for Error {
                 "the recording cannot be opened for writing, which pauses it: {error}; run heapglass as the user of the program"
             ),
             Kind::Over => f.write_str(
-                "nothing records into it any more, so it can neither be paused nor resumed; see it with `heapglass FILE`",
+                "nothing records into it any more: the program has ended or finished its recording; see it with `heapglass FILE`",
             ),
             Kind::Recording(error) => error.fmt(f),
             Kind::Sampled => f.write_str(

@@ -42,7 +42,7 @@ pub(super) fn choose(known: &Known<'_>, heap: &Heap) -> Chosen {
     };
     if profile.sites().iter().all(|site| site.contents.is_none()) {
         return sizes_only(
-            "no stack names a container; build with debug = \"limited\" or more to know how full containers are",
+            "no stack names a container; build Rust code with debug = \"limited\" or more to know how full containers are",
         );
     }
     let shapes = SiteShapes::new(shapes(profile), orders);

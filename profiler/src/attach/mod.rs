@@ -28,6 +28,7 @@ use crate::load::{OpenOptions, Session};
 use crate::profile::Profile;
 use crate::snapshot::{Memory, Moment, Outside, Snapshot, Step, analyse};
 use crate::typed::{LoadedModule, ProgramTypes};
+use crate::units::Count;
 use copy::Copy;
 use error::Kind;
 use std::fs::{File, OpenOptions as FileOptions};
@@ -502,7 +503,7 @@ fn notes(recording: &Recording) -> Vec<String> {
     let lost = [
         (
             unknown_frees,
-            "blocks and more were allocated before the recording began: what only they hold is listed as not reached",
+            "or more blocks were allocated before the recording began or in a pause: what only they hold is listed as not reached",
         ),
         (
             untracked,
@@ -510,6 +511,6 @@ fn notes(recording: &Recording) -> Vec<String> {
         ),
     ];
     let lost = lost.into_iter().filter(|(count, _)| *count > 0);
-    lost.map(|(count, what)| format!("{count} {what}"))
+    lost.map(|(count, what)| format!("{} {what}", Count(count)))
         .collect()
 }

@@ -297,6 +297,7 @@ impl SampleNets {
             estimate: of.bytes,
             variance: (of.variance / mean as f64).round() as u64,
             seen: of.seen_bytes,
+            blocks: of.blocks,
         });
         let mut samples = Samples {
             mean,

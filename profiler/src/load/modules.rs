@@ -4,7 +4,7 @@ use super::error::Kind;
 use super::{Error, OpenOptions};
 use crate::profile::{Module, Origin, SymbolSource};
 use crate::symbols::{self, Classifier, Identity, ModuleRef, Progress, Symbols};
-use crate::units::counted;
+use crate::units::{Count, counted};
 use std::path::Path;
 use tracking_alloc_recording::{FrameValue, ModuleValue, Recording, module_id};
 
@@ -117,8 +117,9 @@ impl Modules {
             .map(|((path, _), (bare, all))| {
                 let name = path.rsplit('/').next().unwrap_or_default();
                 format!(
-                    "{name}: lines and inlined functions are unknown for {bare} of {}; set debug = \"limited\" \
+                    "{name}: lines and inlined functions are unknown for {} of {}; set debug = \"limited\" \
                      in its cargo profile (CARGO_PROFILE_RELEASE_DEBUG=limited for one build)",
+                    Count(bare as u64),
                     counted(all as u64, "frame")
                 )
             })

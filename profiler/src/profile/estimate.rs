@@ -9,7 +9,7 @@
 
 use crate::units::{Bytes, Nanos, counted};
 
-/// A sum over samples, in bytes or in blocks.
+/// A sum over samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SampledSum {
     /// The estimate.
@@ -18,15 +18,29 @@ pub(crate) struct SampledSum {
     pub(crate) variance: u64,
     /// The sum of what was sampled.
     pub(crate) seen: u64,
+    /// The estimated number of blocks. What a figure has beyond that was counted exactly.
+    pub(crate) blocks: u64,
 }
 
 impl SampledSum {
-    /// A sum whose variance is not known: it is at most that of very small blocks.
+    /// A sum whose variance is not known: it is at most that of very small blocks. Nor is the number
+    /// of blocks: all that a figure has may be estimated.
     pub(crate) fn at_most(estimate: u64) -> SampledSum {
         SampledSum {
             estimate,
             variance: estimate,
             seen: 0,
+            blocks: if estimate == 0 { 0 } else { u64::MAX },
+        }
+    }
+
+    /// Returns the sum of the blocks, of a figure with so many.
+    fn of_blocks(self, figure: u64) -> SampledSum {
+        let estimate = self.blocks.min(figure);
+        SampledSum {
+            // A block that was seen is certain.
+            seen: u64::from(self.seen > 0).min(estimate),
+            ..SampledSum::at_most(estimate)
         }
     }
 
@@ -34,6 +48,7 @@ impl SampledSum {
         self.estimate = self.estimate.saturating_add(other.estimate);
         self.variance = self.variance.saturating_add(other.variance);
         self.seen = self.seen.saturating_add(other.seen);
+        self.blocks = self.blocks.saturating_add(other.blocks);
     }
 }
 
@@ -260,6 +275,11 @@ impl Samples {
             "total_bytes" => of_sum(value, self.total, mean),
             "live_bytes" => of_sum(value, self.live, mean),
             "peak_bytes" => of_sum(value, self.peak, mean),
+            // Temporary blocks are a part of those that the row allocated.
+            "temporary_bytes" => {
+                let estimate = self.total.estimate.min(value);
+                of_sum(value, SampledSum::at_most(estimate), mean)
+            }
             _ if key.ends_with("_bytes") => of_sum(value, SampledSum::at_most(value), mean),
             // The blocks that one sample stands for, unless unseen blocks are smaller than all that
             // were seen.
@@ -270,7 +290,14 @@ impl Samples {
                 };
                 let x = least.max(1) as f64 / mean;
                 let weight = 1.0 / -(-x).exp_m1();
-                of_sum(value, SampledSum::at_most(value), weight)
+                let sum = match key {
+                    "total_blocks" => self.total.of_blocks(value),
+                    "live_blocks" => self.live.of_blocks(value),
+                    "peak_blocks" => self.peak.of_blocks(value),
+                    "temporary_blocks" => SampledSum::at_most(self.total.of_blocks(value).estimate),
+                    _ => SampledSum::at_most(value),
+                };
+                of_sum(value, sum, weight)
             }
         }
     }

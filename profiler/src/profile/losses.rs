@@ -100,8 +100,8 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
     add(
         lost.unresolved_frames,
         "frame",
-        "without a name, shown as module+offset: build with debug = \"limited\", or say where symbols are with \
-         --binary or --debug-dir",
+        "without a name, shown as module+offset: build with debug = \"limited\" (C and C++: -g), or say where symbols \
+         are with --binary or --debug-dir",
     );
     let imbalances = profile.arenas.iter().filter_map(imbalance);
     sentences.extend(imbalances.map(|sentence| format!("{sentence}.")));

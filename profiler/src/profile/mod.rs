@@ -72,6 +72,7 @@ pub use crate::name::Language;
 
 use crate::name::FunctionName;
 use crate::snapshot::Snapshot;
+use crate::units::Share;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -196,8 +197,8 @@ pub enum State {
     Finished,
     /// The recording is a copy, packed before the process finished it.
     Copied,
-    /// The process is gone and did not finish the recording: it was killed, aborted or left by
-    /// `_exit`.
+    /// The process is gone and did not finish the recording: it was killed, aborted, left by
+    /// `_exit`, or was replaced by another program (`exec`).
     Ended,
     /// The recording is the sum of several recordings.
     Merged,
@@ -662,6 +663,14 @@ impl Profile {
     /// The process's figure of a key if it was counted exactly while samples were taken.
     pub(crate) fn exact_total(&self, key: &str) -> Option<u64> {
         self.capture.sampling.as_ref()?.exact(key)
+    }
+
+    /// Returns the part of the allocated bytes that is temporary, with what it is a part of:
+    /// `16.1 % of all bytes`.
+    pub fn temporary_share(&self) -> String {
+        // Of sums over the same sites, so that an estimate is compared with an estimate.
+        let share = Share::of(self.totals.temporary_bytes, self.totals.total_bytes);
+        format!("{share} of all bytes")
     }
 
     /// Returns `true` if the process's figure of a measure is not an estimate.

@@ -2,9 +2,10 @@
 
 use super::Source;
 use super::{
-    Contents, Distribution, Figures, Frame, FrameId, Function, FunctionId, Origin, Profile, Scope,
-    ScopeId, ScopeKind, Site, StackMarks, TypeId,
+    Contents, Distribution, Figures, Frame, FrameId, Function, FunctionId, Module, Origin, Profile,
+    Scope, ScopeId, ScopeKind, Site, StackMarks, SymbolSource, TypeId,
 };
+use crate::name::Language;
 use crate::types::Types;
 
 /// A frame: crate, whose code it is, and whether debug information describes it.
@@ -137,4 +138,40 @@ fn a_crate_is_without_debug_information_only_if_none_of_its_functions_has_any() 
             .unnamed()
             .is_some_and(|sentence| sentence.contains("50 %"))
     );
+}
+
+#[test]
+fn the_module_with_most_bytes_of_rust_is_named_with_its_own_share() {
+    let mut profile = profile(
+        STRING,
+        &[
+            &[BARE_APP, STD],
+            &[BARE_APP, BARE_FORMAT, STD],
+            &[BARE_FORMAT, STD],
+            // Blocks of C++ have no types, however the library was built.
+            &[BARE_APP, ("libLLVM.so", Origin::Native, false)],
+        ],
+    );
+    let module = |path: &str| Module {
+        path: path.to_owned(),
+        symbols: SymbolSource::Table(path.into()),
+        ..Module::default()
+    };
+    profile.modules = ["/bin/app", "/lib/libformat.so", "/lib/libLLVM.so"]
+        .map(module)
+        .into();
+    for frame in &mut profile.frames {
+        let function = &mut profile.functions[frame.function.0 as usize];
+        frame.module = match function.krate.as_str() {
+            "unsafe_libyaml" => 1,
+            "libLLVM.so" => 2,
+            _ => 0,
+        };
+        if frame.module == 2 {
+            function.language = Language::Cpp;
+        }
+    }
+    let sentence = profile.unnamed().expect("a sentence");
+    let said = "types are not named for 50 % of the bytes: libformat.so was built";
+    assert!(sentence.starts_with(said), "{sentence}");
 }

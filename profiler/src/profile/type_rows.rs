@@ -71,7 +71,7 @@ impl Profile {
     }
 
     /// The innermost frame on a site's stack that is code of the program or of its dependencies.
-    pub(super) fn innermost_code(&self, site: &Site) -> Option<(&Frame, &Function)> {
+    fn innermost_code(&self, site: &Site) -> Option<(&Frame, &Function)> {
         let mut frames = self.innermost_first(site).filter_map(|id| self.lookup(id));
         frames.find(|(_, function)| {
             matches!(function.origin, Origin::User | Origin::Dependency) && !function.is_own()

@@ -39,7 +39,7 @@ pub(super) fn write_program(page: &mut Page<'_>, profile: &Profile) {
         }
         None => format!("{program}: {ended}, {recorded} recorded, pid {pid}"),
     };
-    page.line(Style::Heading, &heading);
+    page.heading(&heading);
     if !process.command.is_empty() {
         let command = command(&process.command);
         page.entry(Style::Faint, "command", &printable(&command));
@@ -111,7 +111,7 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
     page.entry(Style::Strong, peak_name, &at_peak);
     let total = amount("total", totals.total_bytes, totals.total_blocks);
     let temporary = amount("temporary", totals.temporary_bytes, totals.temporary_blocks);
-    let share = Share::of(totals.temporary_blocks, totals.total_blocks);
+    let share = profile.temporary_share();
     let total = format!("{total}; temporary {temporary} ({share})");
     page.entry(Style::Strong, "total", &total);
     let at_exit = amount("live", totals.live_bytes, totals.live_blocks);
@@ -342,7 +342,7 @@ pub(super) fn state(state: State) -> &'static str {
         State::Copied => "not finished when it was packed",
         State::Merged => "sums",
         State::Ended => {
-            "ended without finishing (killed, aborted or left by _exit; all up to then is here)"
+            "ended without finishing (killed, aborted, left by _exit or replaced by exec; all up to then is here)"
         }
         State::Unknown => "end unknown (recorded elsewhere)",
     }

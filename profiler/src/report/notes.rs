@@ -26,7 +26,7 @@ const NO_STACKS_NO_TYPES: &str =
 
 /// Explains an unknown type in a recording whose stacks could name types.
 const NO_CONTAINER: &str = "(unknown type): neither the stack nor a field tells what these blocks \
-    hold. C code allocated them, no Rust container is on the stack, or the module was built without \
+    hold. C code allocated them, no Rust container is on the stack, or Rust code was built without \
     debug = \"limited\".";
 
 /// Explains the figures of arenas.

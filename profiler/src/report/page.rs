@@ -9,6 +9,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{DEFAULT_TOP, ReportOptions, Style};
 use crate::table::{Column, cells, titles};
+use crate::units::is_unit;
 
 /// The text of a report, which is written all at once: so none of its parts can fail.
 pub(crate) struct Page<'a> {
@@ -106,6 +107,11 @@ impl<'a> Page<'a> {
         self.broken(style, start, start, text);
     }
 
+    /// Writes a heading; what does not fit in one line continues below, indented.
+    pub(crate) fn heading(&mut self, text: &str) {
+        self.broken(Style::Heading, "    ", "", text);
+    }
+
     /// Writes a warning that a reader must know before trusting the figures.
     pub(crate) fn warning(&mut self, sentence: &str) {
         self.wrap(Style::Warning, "  ! ", sentence);
@@ -140,8 +146,8 @@ impl<'a> Page<'a> {
         let room = self.width.saturating_sub(start.width()).max(20);
         let mut lead = first.to_owned();
         let mut line = String::new();
-        for word in text.split(' ') {
-            let word = clip_word(word, room);
+        for word in words(text) {
+            let word = clip_word(&word, room);
             if !line.is_empty() && line.width() + 1 + word.width() > room {
                 self.line(style, &format!("{lead}{}", line.trim_end()));
                 lead = " ".repeat(start.width());
@@ -153,6 +159,22 @@ impl<'a> Page<'a> {
         }
         self.line(style, &format!("{lead}{line}"));
     }
+}
+
+/// The words at whose blanks a line may break: a figure and its unit are one word.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let unit = word.trim_end_matches([',', ';', ':', '.', ')']);
+        match words.last_mut() {
+            Some(last) if is_unit(unit) && last.ends_with(|c: char| c.is_ascii_digit()) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 /// The first few of some names, the others counted: `String, Vec<u8>, 2 more`.
@@ -211,6 +233,23 @@ fn first_that_fit(chars: impl Iterator<Item = char>, room: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_figure_stays_with_its_unit() {
+        let text = "104.0 KiB (<0.1 %), at 1 h 05 min; 12 blocks of B";
+        let expected = [
+            "104.0 KiB",
+            "(<0.1 %),",
+            "at",
+            "1 h",
+            "05 min;",
+            "12",
+            "blocks",
+            "of",
+            "B",
+        ];
+        assert_eq!(words(text), expected);
+    }
 
     #[test]
     fn a_path_that_is_too_long_keeps_its_file_and_line() {

@@ -89,8 +89,8 @@ fn share(measure: Measure, whole: u64, of: fn(&Row) -> Option<Figures>) -> Colum
     })
 }
 
-/// The columns that fit, the share and the measure's own first; `copied` and `grows` only when
-/// asked for.
+/// The columns that fit: the share, the measure and its blocks, then the others. `copied` and
+/// `grows` only when asked for, and blocks of no other measure.
 pub(crate) fn columns(
     by: By,
     (measure, state): (Measure, State),
@@ -108,6 +108,9 @@ pub(crate) fn columns(
     } else {
         2
     };
+    if measure.is_bytes() {
+        all.push(blocks(measure));
+    }
     all.extend(special(by, measure, rows));
     if by == By::Thread {
         all.push(Column::figure(Heading::FREED, |row: &Row| {
@@ -115,7 +118,7 @@ pub(crate) fn columns(
         }));
     }
     let others = Measure::ALL.into_iter().take(5);
-    let others = others.filter(|&other| by.measure(other) == other);
+    let others = others.filter(|&other| other.is_bytes() && by.measure(other) == other);
     all.extend(others.filter(|&other| other != measure).map(of_measure));
     fitting(all, least, width.saturating_sub(NAME_WIDTH + 2))
 }
@@ -124,6 +127,13 @@ pub(crate) fn columns(
 fn interval(measure: Measure) -> Column<Row> {
     Column::new(Heading::INTERVAL, move |row: &Row| {
         Some(measure.ends(measure.interval(&row.figures)?))
+    })
+}
+
+/// The blocks, or the reallocations, that go with a measure of bytes.
+fn blocks(measure: Measure) -> Column<Row> {
+    Column::figure(Heading::blocks_of(measure), move |row: &Row| {
+        Some(measure.blocks(&row.figures).0)
     })
 }
 
@@ -145,8 +155,7 @@ pub(crate) fn site_columns(
         columns.push(interval(measure));
     }
     if with_blocks && measure.is_bytes() {
-        let blocks = move |row: &Row| Some(measure.blocks(&row.figures).0);
-        columns.push(Column::figure(Heading::blocks_of(measure), blocks));
+        columns.push(blocks(measure));
     } else if with_blocks {
         // The measure is that number.
         let heading = Heading::text("", Heading::blocks_of(measure).width());

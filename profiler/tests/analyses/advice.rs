@@ -308,6 +308,7 @@ fn shop_with(snapshots: &[(&str, u64, Value, Value)]) -> Profile {
             },
             "sites": [[number, figures], [null, figures]],
             "not_reached": not_reached,
+            "usable": {"allocator": "glibc"},
         })
     });
     let snapshots: Vec<Value> = snapshots.collect();
@@ -379,6 +380,26 @@ fn findings_from_a_snapshot_save_one_percent_of_its_live_bytes() {
     let profile = shop_with(&[("peak", 1 << 30, figures, json!([]))]);
     assert_eq!(of_snapshots(&profile, false), []);
     assert_eq!(of_snapshots(&profile, true).len(), 1);
+}
+
+#[test]
+fn values_are_not_made_smaller_than_the_smallest_block_of_the_allocator() {
+    let remedy = |requested: u64, usable: u64| {
+        let blocks = 1 << 20;
+        let figures = json!({
+            "blocks": blocks, "bytes": requested * blocks,
+            "rounding_bytes": (usable - requested) * blocks,
+        });
+        let profile = shop_with(&[("peak", 64 << 20, figures, json!([]))]);
+        let [finding] = &of_snapshots(&profile, false)[..] else {
+            panic!("one finding");
+        };
+        format!("{} {}", finding.why, finding.remedy)
+    };
+    let smallest = remedy(2, 24);
+    assert!(smallest.contains("asked for 2.0 MiB, 2 B each on average. glibc adds 22 B to each"));
+    assert!(smallest.contains("A block of glibc has at least 24 B"));
+    assert!(remedy(25, 40).contains("a little smaller"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::PossibleValue;
 use tracking_alloc_recording::mode;
 
 use super::values;
@@ -54,12 +55,18 @@ pub(crate) struct Set {
     /// Process ID of the program, or its recording
     #[arg(value_name = "PID|FILE")]
     pub(crate) target: PathBuf,
-    /// Mode to change to; only `sample` is possible
-    #[arg(long, value_name = "MODE", value_parser = mode::NAMES.map(|(_, name)| name))]
+    /// Mode to change to
+    #[arg(long, value_name = "MODE", value_parser = modes())]
     pub(crate) mode: String,
     /// Take one sample for each SIZE bytes allocated, on average [default: as before, else 512KiB]
     #[arg(long, value_name = "SIZE", value_parser = values::sample_bytes)]
     pub(crate) sample_bytes: Option<u64>,
+}
+
+/// Returns the values of `--mode`. A recording can change to samples alone; for the other modes, the
+/// command says why not.
+fn modes() -> [PossibleValue; 3] {
+    mode::NAMES.map(|(number, name)| PossibleValue::new(name).hide(number != mode::SAMPLE))
 }
 
 /// The time that `heapglass run` records.

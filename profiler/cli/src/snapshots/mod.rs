@@ -11,7 +11,7 @@ pub(crate) use watch::{OfRecording, Watch, environment};
 
 use heapglass_profiler::attach::{Progress, Reader};
 use heapglass_profiler::snapshot::{Snapshot, Stage};
-use heapglass_profiler::units::{Bytes, Nanos, counted, printable};
+use heapglass_profiler::units::{Bytes, Nanos, Share, counted, printable};
 
 use crate::args::Symbols;
 use crate::error::Error;
@@ -75,8 +75,8 @@ pub(crate) fn take_into_file(
     Ok((format!("{}: {line}", path.display()), snapshot))
 }
 
-/// Returns the first free path for a snapshot of a program: `PROGRAM-PID.hgs` in the working
-/// directory.
+/// Returns the first free path for a snapshot of a program in the working directory: the name of
+/// its recording, with the process ID if that is not part of it.
 pub(crate) fn free_path(recording: &Path, pid: u32) -> PathBuf {
     let stem = recording.file_stem().unwrap_or_default();
     let mut name = stem.to_string_lossy().into_owned();
@@ -116,8 +116,10 @@ pub(crate) fn line(snapshot: &Snapshot, peak_bytes: u64) -> String {
     let share = if peak_bytes == 0 {
         String::new()
     } else {
-        let share = 100.0 * moment.live_bytes as f64 / peak_bytes as f64;
-        format!(" ({share:.1} % of the peak)")
+        format!(
+            " ({} of the peak)",
+            Share::of(moment.live_bytes, peak_bytes)
+        )
     };
     let basis = match snapshot.basis().name() {
         "types" => "types from debug information",

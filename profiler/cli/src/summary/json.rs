@@ -20,7 +20,7 @@ pub(super) fn write(run: &Run<'_>, recordings: &[RunRecording<'_>]) {
             let RunRecording { kept, profile, .. } = one;
             let mut recording = json!({
                 "path": kept.path.to_string_lossy(),
-                "program": kept.program,
+                "program": one.program(),
                 "pid": kept.pid,
                 "note": kept.note,
                 "main": is_main(one),

@@ -64,6 +64,15 @@ impl RunRecording<'_> {
     fn profile(&self) -> Option<&Profile> {
         self.profile.as_ref()?.as_ref().ok()
     }
+
+    /// Returns the file name of the executable. The path of a recording has the name of the
+    /// command, which may lead to another executable.
+    fn program(&self) -> &str {
+        self.profile()
+            .map(|profile| profile.process().program.as_str())
+            .filter(|program| !program.is_empty())
+            .unwrap_or(&self.kept.program)
+    }
 }
 
 /// Writes the summary to standard error.

@@ -48,7 +48,11 @@ pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
     if let Some((main, profile)) = figures_of {
         if all.len() > 1 {
             let path = from_here(&main.kept.path);
-            terminal::eprint_line(format_args!("  of {}:", printable(&path.to_string_lossy())));
+            terminal::eprint_line(format_args!(
+                "  of {}, {}:",
+                printable(main.program()),
+                printable(&path.to_string_lossy())
+            ));
         }
         figures(profile);
     }
@@ -157,23 +161,20 @@ fn recordings(all: &[RunRecording<'_>], main: Option<&RunRecording<'_>>) {
         let path = from_here(&kept.path);
         let mut line = format!("  {title:<10}  {}", printable(&path.to_string_lossy()));
         title = "";
+        let program = printable(one.program());
         match &one.profile {
             Some(Ok(profile)) if !main.is_some_and(|main| std::ptr::eq(main, one)) => {
                 line.push_str(&format!(
-                    "  ({}, pid {}: peak {}, allocated {})",
-                    printable(&kept.program),
+                    "  ({program}, pid {}: peak {}, allocated {})",
                     kept.pid,
                     Bytes(profile.totals().peak_bytes),
                     Bytes(profile.totals().total_bytes)
                 ));
             }
             Some(Err(error)) => line.push_str(&format!("  ({error})")),
-            Some(Ok(_)) => {}
-            None => line.push_str(&format!(
-                "  ({}, pid {})",
-                printable(&kept.program),
-                kept.pid
-            )),
+            // The figures of the only recording are above, and the run has its name.
+            Some(Ok(_)) if all.len() == 1 => {}
+            Some(Ok(_)) | None => line.push_str(&format!("  ({program}, pid {})", kept.pid)),
         }
         if let Some(note) = &kept.note {
             line.push_str(&format!("  ({})", printable(note)));

@@ -789,7 +789,7 @@
       const when = peak_time_ns ? `, at ${nanos(peak_time_ns)}` : "";
       tile(ended === "running" ? "peak so far" : "peak", bytes(totals.peak_bytes), `${blocks(totals.peak_blocks)}${when} (${bound})${interval("peak_bytes")}`);
       tile("total", bytes(totals.total_bytes), blocks(totals.total_blocks) + interval("total_bytes"));
-      tile("temporary", bytes(totals.temporary_bytes), `${share(totals.temporary_blocks, totals.total_blocks)} of all blocks`);
+      tile("temporary", bytes(totals.temporary_bytes), `${share(totals.temporary_bytes, totals.total_bytes)} of all bytes`);
       tile(ended === "running" ? "live now" : "at exit", bytes(totals.live_bytes), blocks(totals.live_blocks) + interval("live_bytes"));
       if (peak_rss_bytes) tile("resident at most", bytes(peak_rss_bytes), "with the profiler's own");
     }

@@ -1,7 +1,7 @@
 //! The share of intervals that hold the exact figure, over many simulated recordings with fixed
 //! seeds. Only listed sites count: those that were sampled at least once.
 
-use super::{Interval, SampledSum, of_sum};
+use super::{Interval, SampledSum, Samples, of_sum};
 use std::ops::RangeInclusive;
 
 /// Random numbers: xorshift64* (Vigna).
@@ -62,6 +62,7 @@ fn shown(sampled: &Sampled, most_mean: f64) -> Interval {
         estimate: sampled.estimate.round() as u64,
         variance: (sampled.variance / most_mean).round() as u64,
         seen: sampled.seen as u64,
+        ..SampledSum::default()
     };
     of_sum(sum.estimate, sum, most_mean)
 }
@@ -224,6 +225,7 @@ fn intervals_of_few_samples_are_those_of_the_prototype() {
             estimate: bytes,
             variance: bytes,
             seen: 64 * hits,
+            ..SampledSum::default()
         };
         let Interval { low, high } = of_sum(bytes, sum, MEAN);
         (low as f64 / MEAN, high as f64 / MEAN)
@@ -248,4 +250,35 @@ fn intervals_of_few_samples_are_those_of_the_prototype() {
             "{hits}: {found_high}"
         );
     }
+}
+
+#[test]
+fn figures_from_before_the_first_sample_are_certain() {
+    // 803 temporary blocks of 16 bytes were counted before samples began. One sample stands for
+    // 1,000 blocks more, and its block is live.
+    let (mean, exact) = (16 * 1000, 803);
+    let one = SampledSum {
+        estimate: mean,
+        variance: mean,
+        seen: 16,
+        blocks: 1000,
+    };
+    let samples = Samples {
+        mean,
+        hits: 1,
+        least_bytes: 16,
+        total: one,
+        live: one,
+        peak: SampledSum::default(),
+    };
+    let low = |key, value| samples.interval(key, value, None).low;
+    assert!(low("total_blocks", exact + 1000) > exact);
+    assert!(low("temporary_blocks", exact + 1000) >= exact);
+    assert!(low("temporary_bytes", 16 * (exact + 1000)) >= 16 * exact);
+    assert_eq!(low("peak_blocks", exact), exact);
+    assert_eq!(low("live_bytes", mean), 16);
+    assert_eq!(low("live_blocks", 1000), 1);
+    // Of a sum without records of its samples, nothing is certain.
+    let unknown = Samples::at_most(mean, [mean; 3]);
+    assert_eq!(unknown.interval("live_blocks", 2, None).low, 0);
 }

@@ -1,20 +1,18 @@
 //! The legend below a table: the meaning of its columns and rows.
 
 use super::Page;
-use crate::profile::Profile;
+use crate::profile::{Measure, Profile};
 use crate::report::Style;
 use crate::report::notes::{ARENA_FIGURES, REALLOC_POLICY, notes};
 use crate::table::{By, Detail, PhaseDetail, Row};
 
 /// Explains the figures of every table.
 const FIGURES: &str = "peak: bytes live at the program's largest moment; live: bytes live at the end; \
-    total: bytes allocated, with the whole new size of each reallocation; blocks: number of \
-    allocations; temporary: bytes of blocks that were freed before their thread allocated another.";
+    total: bytes allocated, with the whole new size of each reallocation; temporary: bytes of blocks that were freed before their thread allocated another.";
 
 /// Explains the figures of every table of a sum of recordings.
 const FIGURES_OF_SUMS: &str = "sum of peaks: bytes live at each program's own largest moment, added up; live: bytes live at \
-    the ends; total: bytes allocated, with the whole new size of each reallocation; blocks: number of \
-    allocations; temporary: bytes of blocks that were freed before their thread allocated another.";
+    the ends; total: bytes allocated, with the whole new size of each reallocation; temporary: bytes of blocks that were freed before their thread allocated another.";
 
 /// Explains the meaning of a block's type, and its limits.
 const ALLOCATED_AS: &str = "allocated as: the type whose container asked for the block. A block keeps \
@@ -30,7 +28,8 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
             Some(_) => FIGURES_OF_SUMS,
             None => FIGURES,
         };
-        let explained = [figures].into_iter().chain(explained(by, rows));
+        let counts = counts(page.options.measure);
+        let explained = [figures, counts].into_iter().chain(explained(by, rows));
         said.splice(0..0, explained.map(str::to_owned));
     } else {
         said.retain(|note| note != REALLOC_POLICY && note != ARENA_FIGURES);
@@ -40,6 +39,19 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     }
     for note in said {
         page.wrap(Style::Faint, "  ", &note);
+    }
+}
+
+/// Explains the column of blocks, which belongs to the measure, or the measure `blocks` itself.
+fn counts(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Peak => "blocks: number of blocks live at the peak.",
+        Measure::Live => "blocks: number of blocks live at the end.",
+        Measure::Total | Measure::Blocks => {
+            "blocks: number of allocations, including reallocations."
+        }
+        Measure::Temporary => "blocks: number of these temporary blocks.",
+        Measure::Copied | Measure::Grows => "reallocs: number of reallocations.",
     }
 }
 
