@@ -14,7 +14,7 @@ use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, SourceLine, V
 use crate::text::{clean, fit_owner, fit_type};
 use crate::theme;
 use crate::views::View;
-use crate::widgets::{Lines, List, Search, Sort, Table, amount, rows_in, signed, split};
+use crate::widgets::{Lines, List, Search, Sort, Table, amount, interval, rows_in, signed, split};
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
@@ -392,6 +392,7 @@ impl LeakList {
         lines.line(&names.join(" · "), theme::strong());
         let figures = &row.figures;
         let mut items = vec![amount("live", figures.live_bytes, figures.live_blocks)];
+        items.extend(interval(Measure::Live, figures));
         if profile.process().merged.is_none() {
             items.push(amount("then", row.grown.from.0, row.grown.from.1));
         }

@@ -247,7 +247,7 @@ impl View for PhaseTree {
             let title = title.unwrap_or(place);
             let mut lines = Lines::details(details, buffer, &title, name);
             let detail = &line.detail;
-            let mut items = all_figures(inclusive(&line.row, detail));
+            let mut items = all_figures(cx.measure, inclusive(&line.row, detail));
             if detail.entered > 0 {
                 items.push(format!("entered {}", counted(detail.entered, "time")));
             }

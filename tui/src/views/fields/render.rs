@@ -190,7 +190,7 @@ fn details(view: &FieldTree, field: &Field, cx: &Context<'_>, area: Rect, buffer
         Some(("self", &field.own)),
     ];
     for (what, figures) in both.into_iter().flatten() {
-        let mut items = all_figures(figures);
+        let mut items = all_figures(cx.measure, figures);
         if let Some(first) = items.first_mut() {
             *first = format!("{what} {first}");
         }

@@ -234,7 +234,7 @@ fn figures(
     parts.extend(set.map(|(_, name)| (*name).to_owned()));
     let mut lines = Lines::new(area, buffer);
     lines.rule(&parts.join(" · "));
-    let mut items = all_figures(&row.figures);
+    let mut items = all_figures(cx.measure, &row.figures);
     let sites: Vec<usize> = row.sites.iter().map(|&index| index as usize).collect();
     items.extend(cx.data.profile.block_details(&sites, &row.figures));
     lines.flow(&items, theme::plain());
