@@ -51,9 +51,13 @@ impl<'a> Lines<'a> {
         self.line(&format!("{text}{}", "─".repeat(rest)), theme::heading());
     }
 
-    /// Writes the items one after another, as many per line as fit.
+    /// Writes the items one after another, as many per line as fit. Breaks an item that is longer
+    /// than a line at spaces.
     pub(crate) fn flow(&mut self, items: &[String], style: Style) {
-        self.spans(items.iter().map(|item| [(item.as_str(), style)]));
+        let cells = usize::from(self.rest.width);
+        let parts = items.iter().flat_map(|item| paragraph(item, cells, ""));
+        let parts: Vec<String> = parts.collect();
+        self.spans(parts.iter().map(|part| [(part.as_str(), style)]));
     }
 
     /// Writes the items, each made of texts with styles, as many per line as fit.
