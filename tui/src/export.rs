@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use heapglass_profiler::calltree::{CallTreeOptions, Levels};
+use heapglass_profiler::diff::{self, DiffOptions, Recording};
 use heapglass_profiler::export;
 use heapglass_profiler::flamegraph::write_svg;
 use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::report::ReportOptions;
 use heapglass_profiler::table::By;
 
-use crate::model::{Data, Format};
+use crate::model::{Base, Data, Format};
 
 /// A view to write.
 #[derive(Clone, Debug)]
@@ -45,11 +46,73 @@ impl Export {
             return Err(format!("cannot write {}: {error}", path.display()));
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        Ok(vec![
+        let mut texts = vec![
             format!("Wrote {}.", path.display()),
             "The same file is written by:".to_owned(),
             self.command(&name),
-        ])
+        ];
+        if let Some(reason) = self.without_base() {
+            texts.push(format!("The base is not in it: {reason}."));
+        }
+        Ok(texts)
+    }
+
+    /// Returns the reason why the comparison with the base is not written; `None` if it is, or if
+    /// there is no base.
+    fn without_base(&self) -> Option<&'static str> {
+        let base = self.data.base.as_ref()?;
+        let tree = CallTreeOptions {
+            levels: self.tree.levels,
+            measure: self.tree.measure,
+            ..CallTreeOptions::default()
+        };
+        match self.format {
+            // No recording has it, so no command could write the same.
+            _ if base.is_taken_here => Some("it was taken here, and is in no file"),
+            Format::Csv => Some("rows of two recordings are printed by `heapglass diff`"),
+            Format::Svg if self.tree != tree => Some(
+                "a picture of two recordings has folded frames, outermost first, and no phases",
+            ),
+            Format::Svg | Format::Html => None,
+        }
+    }
+
+    /// Returns the base if the comparison with it is written.
+    fn compared(&self) -> Option<&Base> {
+        let base = self.data.base.as_deref()?;
+        self.without_base().is_none().then_some(base)
+    }
+
+    /// Returns the rows of a comparison whose picture has these levels.
+    fn rows_of_levels(&self) -> By {
+        match self.tree.levels {
+            Levels::Field => By::Field,
+            Levels::Type => By::Type,
+            Levels::Arena => By::Arena,
+            _ => By::Site,
+        }
+    }
+
+    fn write_comparison(&self, base: &Base, out: &mut impl Write) -> io::Result<()> {
+        let base = [base.recording()];
+        let new = [Recording {
+            name: &self.recording,
+            profile: &self.data.profile,
+        }];
+        let measure = self.tree.measure;
+        if self.format == Format::Html {
+            let options = ReportOptions {
+                measure,
+                ..ReportOptions::default()
+            };
+            return export::write_comparison_page(&base, &new, &options, None, out);
+        }
+        let options = DiffOptions {
+            by: self.rows_of_levels(),
+            measure,
+            ..DiffOptions::default()
+        };
+        diff::write_svg(&diff::compare(&base, &new, options), out).map(drop)
     }
 
     fn create(&self, folder: &Path) -> Result<(PathBuf, File), String> {
@@ -89,6 +152,9 @@ impl Export {
     }
 
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        if let Some(base) = self.compared() {
+            return self.write_comparison(base, out);
+        }
         let profile = &self.data.profile;
         let format = match self.format {
             Format::Svg => return write_svg(profile, &self.tree, out).map(drop),
@@ -120,7 +186,24 @@ impl Export {
         let mut add = |text: &str| words.push(text.to_owned());
         let recording = quoted(&self.recording);
         let mut frames = self.tree.frames;
-        if self.format == Format::Svg {
+        if let Some(base) = self.compared() {
+            let base = quoted(&base.name);
+            frames = Frames::Folded;
+            if self.format == Format::Html {
+                for word in ["export", &recording, "--base", &base, "--to", "html"] {
+                    add(word);
+                }
+            } else {
+                add("diff");
+                add(&base);
+                add(&recording);
+                let by = self.rows_of_levels();
+                if by != By::Site {
+                    add("--by");
+                    add(by.name());
+                }
+            }
+        } else if self.format == Format::Svg {
             add("flamegraph");
             add(&recording);
             if self.tree.levels != Levels::Stack {

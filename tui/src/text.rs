@@ -52,6 +52,20 @@ pub(crate) fn fit_end(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Returns a name in a tree, at most `cells` wide. Keeps the mark of its branch and the end of the
+/// name. Shortens the indentation first, with a leading `…`, but keeps a third of the width for it.
+pub(crate) fn fit_branch(text: &str, cells: usize) -> Cow<'_, str> {
+    if width(text) <= cells {
+        return Cow::Borrowed(text);
+    }
+    let name = text.trim_start_matches([' ', '▾', '▸']);
+    let branch = text.strip_suffix(name).unwrap_or_default();
+    let room = cells.saturating_sub(width(name)).max(cells / 3);
+    let branch = fit_end(branch, room);
+    let name = fit_end(name, cells.saturating_sub(width(&branch)));
+    Cow::Owned(format!("{branch}{name}"))
+}
+
 /// Returns both ends of `text`, at most `cells` wide, with `…` for the middle if it was truncated.
 pub(crate) fn fit_middle(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
@@ -119,30 +133,70 @@ pub(crate) fn pad(text: &str, cells: usize) -> String {
     out
 }
 
-/// Breaks `text` into at most `lines` lines of `cells`, and truncates the last one.
+/// Breaks `text` into at most `lines` lines of `cells`, and truncates the last one. Breaks at a
+/// space if that leaves no line half empty.
 pub(crate) fn wrap(text: &str, cells: usize, lines: usize) -> Vec<String> {
     let mut out = Vec::new();
     let mut rest = text;
     while out.len() + 1 < lines && width(rest) > cells && cells > 0 {
-        let end: usize = fitting(rest.chars(), cells + 1).map(char::len_utf8).sum();
+        let mut end: usize = fitting(rest.chars(), cells + 1).map(char::len_utf8).sum();
         if end == 0 {
             break;
         }
+        let mut spaces = rest.match_indices(' ').map(|(at, _)| at);
+        let is_good = |at: &usize| {
+            let line = rest.get(..*at).unwrap_or_default();
+            let next = rest.get(at + 1..).unwrap_or_default();
+            width(line) <= cells && width(line) * 2 > cells && !is_figure(line, next)
+        };
+        // The last one that fits. A space may also be the first character that does not.
+        let space = spaces
+            .by_ref()
+            .take_while(|at| *at <= end)
+            .filter(is_good)
+            .last();
+        end = space.unwrap_or(end);
         let (line, tail) = rest.split_at(end);
         out.push(line.to_owned());
-        rest = tail;
+        rest = if space.is_some() {
+            tail.trim_start_matches(' ')
+        } else {
+            tail
+        };
     }
     out.push(fit(rest, cells).into_owned());
     out
 }
 
-/// Breaks `text` at spaces into lines of `cells`. Breaks a word that is longer than a line
-/// anywhere. Lines after the first begin with `indent`.
+/// Returns `true` if `before` ends with a number and `after` begins with its unit.
+fn is_figure(before: &str, after: &str) -> bool {
+    const UNITS: [&str; 13] = [
+        "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "%", "ns", "us", "µs", "ms", "s",
+    ];
+    let word = after.split(' ').next().unwrap_or_default();
+    let unit = word.trim_end_matches(['.', ',', ';', ':', ')']);
+    // Rates, as in `1.5 MiB/s`.
+    let unit = unit.split('/').next().unwrap_or_default();
+    before.ends_with(|c: char| c.is_ascii_digit()) && UNITS.contains(&unit)
+}
+
+/// Breaks `text` at spaces into lines of `cells`, but not between a number and its unit. Breaks a
+/// word that is longer than a line anywhere. Lines after the first begin with `indent`.
 pub(crate) fn paragraph(text: &str, cells: usize, indent: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match words.last_mut() {
+            Some(last) if is_figure(last, word) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut push = |line: &mut String| lines.push(std::mem::replace(line, indent.to_owned()));
-    for (at, word) in text.split(' ').enumerate() {
+    for (at, word) in words.iter().enumerate() {
         if at > 0 && width(&line) + 1 + width(word) > cells {
             push(&mut line);
         } else if at > 0 {
@@ -223,5 +277,28 @@ mod tests {
         assert_eq!(wrap("abcdefgh", 3, 2), ["abc", "de…"]);
         assert_eq!(wrap("日本語", 1, 2), ["…"]);
         assert_eq!(wrap("", 0, 2), [""]);
+        assert_eq!(wrap("one two three", 9, 2), ["one two", "three"]);
+        assert_eq!(wrap("one two three", 7, 2), ["one two", "three"]);
+        assert_eq!(wrap("a bcdefghijk", 6, 2), ["a bcde", "fghijk"]);
+    }
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        assert_eq!(
+            paragraph("it has 1.5 KiB, now", 10, ""),
+            ["it has", "1.5 KiB,", "now"]
+        );
+        assert_eq!(paragraph("in 10 blocks", 5, ""), ["in 10", "block", "s"]);
+        assert_eq!(
+            wrap("it takes 1.5 ms more", 12, 2),
+            ["it takes", "1.5 ms more"]
+        );
+    }
+
+    #[test]
+    fn a_deep_name_keeps_the_mark_of_its_branch() {
+        assert_eq!(fit_branch("    ▾ .crew.name", 15), "…  ▾ .crew.name");
+        assert_eq!(fit_branch("          ▸ .crew.name", 9), "…▸ ….name");
+        assert_eq!(fit_branch("▸ x", 3), "▸ x");
     }
 }

@@ -73,5 +73,6 @@ fn pauses(header: &HeaderValue, duration_ns: u64) -> Pauses {
         count: header.pauses,
         paused_ns,
         first: first.collect(),
+        is_open: header.paused_since_ns > 0,
     }
 }

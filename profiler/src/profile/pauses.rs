@@ -17,6 +17,8 @@ pub struct Pauses {
     pub paused_ns: u64,
     /// The first pauses, oldest first. A recording keeps 32.
     pub first: Vec<Pause>,
+    /// `true` if the recording was paused when it was read, or when it ended.
+    pub is_open: bool,
 }
 
 /// One pause. The names are the keys in JSON.
@@ -106,6 +108,7 @@ mod tests {
                 count,
                 paused_ns: 4 * S,
                 first: first.collect(),
+                ..Pauses::default()
             },
             ..Process::default()
         }

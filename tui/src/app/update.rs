@@ -134,11 +134,11 @@ fn act(app: &mut App, command: Command) {
         Command::Back if app.is_zoomed => zoom(app, false),
         Command::AllFrames if app.frames == Frames::All => change_frames(app, Frames::Folded),
         Command::AllFrames => change_frames(app, Frames::All),
-        Command::NextFrames => match app.frames {
-            Frames::Folded => change_frames(app, Frames::Own),
-            Frames::Own => change_frames(app, Frames::All),
-            _ => change_frames(app, Frames::Folded),
-        },
+        Command::NextFrames => {
+            let mut choices = Frames::ALL.into_iter().cycle();
+            choices.find(|choice| *choice == app.frames);
+            change_frames(app, choices.next().unwrap_or_default());
+        }
         Command::Pause => pause(app),
         Command::Reload => {
             app.requests.push(Request::Load(Order::Reload));

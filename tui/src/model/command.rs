@@ -64,7 +64,7 @@ pub(crate) enum Command {
     Invert,
     /// Show all frames of stacks, or fold them again.
     AllFrames,
-    /// Show the next choice of frames: folded, own, all.
+    /// Show the next choice of frames: folded, own, all, trimmed.
     NextFrames,
     /// Show or hide phases as outermost frames.
     Phases,

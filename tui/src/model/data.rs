@@ -525,14 +525,32 @@ impl Data {
         Some(printable(&place).into_owned())
     }
 
+    /// Returns `true` if the program runs and records nothing.
+    fn is_paused(&self) -> bool {
+        let process = self.profile.process();
+        process.state == State::Running && process.pauses.is_open
+    }
+
+    /// Returns the duration of the recording, and the part of it that was recorded.
+    pub(crate) fn duration(&self) -> String {
+        let duration = self.profile.process().duration();
+        if self.is_paused() {
+            // The recorder does not write the time while it is paused.
+            format!("{duration} until the pause")
+        } else {
+            duration
+        }
+    }
+
     /// Describes the state of the process in one or two words.
     pub(crate) fn state(&self) -> &'static str {
         match self.profile.process().state {
+            State::Running if self.is_paused() => "paused",
             State::Running => "running",
             State::Finished => "finished",
             State::Copied => "not finished when packed",
             State::Merged => "sums of several recordings",
-            State::Ended => "ended unfinished (killed, aborted or _exit)",
+            State::Ended => "ended unfinished (killed, aborted, _exit or exec)",
             _ => "end unknown",
         }
     }

@@ -43,7 +43,7 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
         "row" => format!("{} in the list of sites", counted(count, one)),
         _ => counted(count, one),
     });
-    let (state, duration) = (data.state(), process.duration());
+    let (state, duration) = (data.state(), data.duration());
     let (lives, own) = match capture.linear_memory {
         Some(memory) => (
             format!("{} module, {state}", capture.architecture),

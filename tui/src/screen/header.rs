@@ -73,7 +73,7 @@ fn how_long(data: &Data) -> Cow<'_, str> {
     let capture = data.profile.capture();
     match capture.linear_memory {
         Some(_) => clean(&capture.architecture),
-        None => Cow::Owned(data.profile.process().duration()),
+        None => Cow::Owned(data.duration()),
     }
 }
 

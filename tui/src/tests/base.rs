@@ -5,6 +5,7 @@ use std::sync::Arc;
 use heapglass_profiler::profile::{Figures, Profile};
 use ratatui::style::Color;
 
+use super::habits::written_of;
 use super::{Screen, fleet, profile};
 use crate::model::Data;
 use crate::{Base, Options};
@@ -169,6 +170,69 @@ fn each_warning_is_said_once_and_of_its_side() {
         compared.contains(&format!("▲ {} (!)", of_base.len())),
         "{compared}"
     );
+}
+
+#[test]
+fn the_comparison_is_written_or_the_page_says_that_it_is_not() {
+    let name = format!("heapglass-compared-{}", std::process::id());
+    let mut screen = of_fleet(100, 30);
+    screen.app.title = format!("{name}.hg");
+    screen.load(fleet(), false);
+    for (keys, command, reason) in [
+        ("2 x Enter", "diff before.hg NAME.hg -o NAME.flame.svg", ""),
+        (
+            "3 m j Enter x Enter",
+            "diff before.hg NAME.hg --by type --measure live -o NAME.type.svg",
+            "",
+        ),
+        (
+            "3 x j Enter",
+            "export NAME.hg --base before.hg --to html --measure live -o NAME.type.html",
+            "",
+        ),
+        (
+            "3 x j j Enter",
+            "export NAME.hg --to csv --by type --measure live -o NAME.type.csv",
+            "rows of two recordings",
+        ),
+        (
+            "2 i x Enter",
+            "flamegraph NAME.hg --inverted --measure live -o NAME.flame.svg",
+            "a picture of two recordings",
+        ),
+    ] {
+        let (text, texts) = written_of(&mut screen, keys);
+        let command = format!("heapglass {}", command.replace("NAME", &name));
+        assert_eq!(texts[2], command, "{keys}");
+        let said = texts.get(3).map_or("", String::as_str);
+        assert_eq!(
+            said.contains("The base is not in it"),
+            !reason.is_empty(),
+            "{said}"
+        );
+        assert!(said.contains(reason), "{said}");
+        assert_eq!(text.contains("before.hg"), reason.is_empty(), "{keys}");
+        screen.press("q");
+    }
+}
+
+#[test]
+fn a_base_that_is_in_no_file_is_not_written() {
+    let base = Base {
+        name: "this program at 1.00 s".into(),
+        profile: before(fleet()),
+        is_taken_here: true,
+    };
+    let options = Options {
+        base: Some(Arc::new(base)),
+        ..Options::default()
+    };
+    let mut screen = Screen::empty(100, 30, options);
+    screen.app.title = format!("heapglass-now-{}.hg", std::process::id());
+    screen.load(fleet(), false);
+    let (_, texts) = written_of(&mut screen, "2 x Enter");
+    assert!(texts[2].starts_with("heapglass flamegraph"), "{texts:?}");
+    assert!(texts[3].contains("is in no file"), "{texts:?}");
 }
 
 #[test]

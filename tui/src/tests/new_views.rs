@@ -315,3 +315,19 @@ fn views_of_a_large_recording_are_computed_on_another_thread() {
         assert_eq!(place(&screen.text()), place(&before));
     }
 }
+
+#[test]
+fn a_paused_recording_says_so_and_until_when_it_was_recorded() {
+    let mut profile = fixture::moving();
+    profile.parts().process.state = State::Running;
+    let pauses = &mut profile.parts().process.pauses;
+    (pauses.count, pauses.is_open) = (1, true);
+    let mut screen = of(profile.clone(), 120, 40);
+    let duration = profile.process().duration();
+    let expected = format!("paused · {duration} until the pause");
+    let text = screen.text();
+    assert!(text.contains(&expected), "{expected}:\n{text}");
+    profile.parts().process.pauses.is_open = false;
+    let text = of(profile, 120, 40).text();
+    assert!(text.contains(&format!("running · {duration} · ")), "{text}");
+}

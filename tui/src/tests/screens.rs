@@ -213,7 +213,7 @@ fn a_killed_program_is_not_called_finished() {
     assert!(
         screen
             .text()
-            .contains("ended unfinished (killed, aborted or _exit)")
+            .contains("ended unfinished (killed, aborted, _exit or exec)")
     );
 }
 

@@ -138,9 +138,9 @@ fn leaks_in_closed_groups_are_found_and_the_groups_close_again() {
     assert_eq!(leaks.of(Kind::Start).count(), leaks.rows.len());
     let mut screen = of(profile);
     let closed = screen.press("9").text();
-    assert!(closed.contains("▸ start-up: 1 row"), "{closed}");
+    assert!(closed.contains("▸ start-up"), "{closed}");
     let open = screen.press("/ std Enter").text();
-    assert!(open.contains("▾ start-up: 1 row"), "{open}");
+    assert!(open.contains("▾ start-up"), "{open}");
     let line = found(&mut screen);
     assert!(
         line.contains(": 1 of 1 row, 100.0 % of all live bytes"),

@@ -32,7 +32,7 @@ fn a_module_shows_linear_memory_and_claims_neither_stacks_nor_times() {
         "{text}"
     );
     assert!(
-        text.contains("165.3 MiB: 2,644 pages, initially 18; heapglass has 2.0 MiB more"),
+        text.contains("165.3 MiB: 2,644 pages, initially 18; plus 2.0 MiB profiler overhead"),
         "{text}"
     );
     assert!(text.contains("2,241 times"), "{text}");

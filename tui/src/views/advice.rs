@@ -9,7 +9,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
 use crate::model::{Command, Context, Jump, Outcome, Pattern, SourceLine, ViewId};
-use crate::text::{fit_end, fit_owner};
+use crate::text::{fit_middle, fit_owner};
 use crate::theme;
 use crate::views::View;
 use crate::widgets::{Lines, List, Search, Table, rows_in, split};
@@ -217,7 +217,7 @@ impl View for Advice {
             .left("where", if is_wide { 0 } else { 24 }, |line, _| {
                 (line.texts.place.clone(), theme::plain())
             })
-            .shortened(fit_end)
+            .shortened(fit_middle)
             .only_if(area.width >= 72)
             .left("owner", 0, |line, _| {
                 (line.texts.owner.clone(), theme::plain())

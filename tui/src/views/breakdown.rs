@@ -165,7 +165,7 @@ impl Breakdown {
             );
             let name = (part.full.as_str(), 2, part.style);
             let mut lines = Lines::details(details, buffer, &title, name);
-            lines.flow(&all_figures(&part.figures), theme::plain());
+            lines.flow(&all_figures(cx.measure, &part.figures), theme::plain());
         }
     }
 }

@@ -18,7 +18,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{Command, Context, Data, Jump, Later, Outcome, Pattern, SourceLine, ViewId};
-use crate::text::{clean, fit_end, fit_owner};
+use crate::text::{clean, fit_branch, fit_owner};
 use crate::theme;
 use crate::views::View;
 use crate::widgets::{
@@ -552,7 +552,7 @@ fn table<'a>(
             };
             (format!("{branch}{}{mark}", line.name), style)
         })
-        .shortened(fit_end)
+        .shortened(fit_branch)
         .left("type", 0, |line, _| {
             let text = match &line.row.name {
                 HolderRowName::Place { type_key, .. } => type_key.clone().unwrap_or_default(),
@@ -619,7 +619,7 @@ fn render_changes(
         .left("holder", 0, |row, _| {
             (row.identity.name.clone(), theme::plain())
         })
-        .shortened(fit_end)
+        .shortened(fit_branch)
         .render(body, buffer, changes, "no holder differs");
     if let Some(row) = changes.selected() {
         let name = clean(&row.identity.name);

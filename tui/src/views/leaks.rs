@@ -4,17 +4,18 @@
 
 use heapglass_profiler::leaks::{Kind, LeakRow, Leaks};
 use heapglass_profiler::profile::{Figures, Measure, State};
-use heapglass_profiler::table::{By, Heading};
+use heapglass_profiler::table::{By, Heading, SiteLabel};
 use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
 use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, SourceLine, ViewId};
-use crate::text::{clean, fit_owner, fit_type};
+use crate::text::{clean, fit_middle, fit_owner, fit_type};
 use crate::theme;
 use crate::views::View;
-use crate::widgets::{Lines, List, Search, Sort, Table, amount, rows_in, signed, split};
+use crate::views::name_widths::NameWidths;
+use crate::widgets::{Lines, List, Search, Sort, Table, amount, interval, rows_in, signed, split};
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
@@ -52,6 +53,30 @@ enum Line {
 }
 
 impl Line {
+    /// Returns the names of a row, or the title of a group and its number of rows in their place.
+    fn label(&self) -> SiteLabel {
+        let mut label = SiteLabel::default();
+        match self {
+            Line::Row(row) => {
+                label.clone_from(&row.label);
+                if row.kind != Kind::Program {
+                    label.what.insert_str(0, "  ");
+                }
+            }
+            Line::Group {
+                kind,
+                rows,
+                is_open,
+                ..
+            } => {
+                let mark = if *is_open { "▾" } else { "▸" };
+                label.what = format!("{mark} {}", kind.title());
+                label.owner = counted(*rows, "row");
+            }
+        }
+        label
+    }
+
     /// Returns the identity of the line, for the selection.
     fn key(&self) -> (Kind, Option<Vec<usize>>) {
         match self {
@@ -111,7 +136,7 @@ impl LeakList {
             let of_kind = found.iter().filter(|row| row.kind == kind);
             let rows = of_kind.map(|row| Line::Row(Box::new((*row).clone())));
             let mut rows: Vec<Line> = rows.collect();
-            table(self.sort, cx).sort(&mut rows);
+            table(self.sort, cx, &[]).sort(&mut rows);
             if kind == Kind::Program {
                 lines.append(&mut rows);
             } else if !rows.is_empty() {
@@ -161,7 +186,7 @@ impl View for LeakList {
         if self.list.command(command) {
             return Outcome::Done;
         }
-        let outcome = table(self.sort, cx).command(command, &mut self.sort);
+        let outcome = table(self.sort, cx, &[]).command(command, &mut self.sort);
         if let Some(outcome) = outcome {
             self.fill(cx, true);
             return outcome;
@@ -248,7 +273,10 @@ impl View for LeakList {
         } else {
             self.search.empty("nothing is live: every block was freed")
         };
-        table(self.sort, cx).render(body, buffer, &self.list, &empty);
+        let visible = self.list.rows.get(self.list.cursor.top..);
+        let visible = visible.unwrap_or_default();
+        let visible = visible.get(..rows_in(body)).unwrap_or(visible);
+        table(self.sort, cx, visible).render(body, buffer, &self.list, &empty);
         let lines = Lines::new(details, buffer);
         match self.list.selected() {
             Some(Line::Row(row)) => self.details(row, cx, lines),
@@ -293,8 +321,8 @@ fn growth<'a>(table: Table<'a, Line>) -> Table<'a, Line> {
     })
 }
 
-/// Returns the table of live blocks.
-fn table<'a>(sort: Sort, cx: &'a Context<'_>) -> Table<'a, Line> {
+/// Returns the table of live blocks. `shown` decides the widths of names.
+fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Line]) -> Table<'a, Line> {
     let is_wide = cx.body.width >= 100;
     let leaks = cx.data.leaks();
     let has_unreachable = leaks.is_some_and(|leaks| leaks.has_unreachable);
@@ -345,37 +373,33 @@ fn table<'a>(sort: Sort, cx: &'a Context<'_>) -> Table<'a, Line> {
         })
         .only_if(has_unreachable);
     let free = usize::from(cx.body.width).saturating_sub(table.taken());
+    let labels: Vec<_> = shown
+        .iter()
+        .map(|line| (line.label(), line.live().0))
+        .collect();
+    let labels: Vec<_> = labels.iter().map(|(label, live)| (label, *live)).collect();
+    let widths = NameWidths::of(&labels, free);
     table
-        .left(
-            "allocated as",
-            (free * 2 / 5).max(1),
-            |line, _| match line {
+        .left("allocated as", widths.what, |line, _| {
+            let style = match line {
                 Line::Row(row) => {
-                    let site = row
-                        .sites
-                        .first()
-                        .and_then(|&site| cx.data.site(site as u32));
+                    let site = row.sites.first();
+                    let site = site.and_then(|&site| cx.data.site(site as u32));
                     let id = site.and_then(|site| cx.data.profile.type_id_of(site));
-                    let indent = if row.kind == Kind::Program { "" } else { "  " };
-                    let style = theme::kind(cx.data.type_kind(id));
-                    (format!("{indent}{}", row.label.what), style)
+                    theme::kind(cx.data.type_kind(id))
                 }
-                Line::Group {
-                    kind,
-                    rows,
-                    is_open,
-                    ..
-                } => {
-                    let mark = if *is_open { "▾" } else { "▸" };
-                    let rows = counted(*rows, "row");
-                    (format!("{mark} {}: {rows}", kind.title()), theme::strong())
-                }
-            },
-        )
+                Line::Group { .. } => theme::strong(),
+            };
+            (line.label().what, style)
+        })
         .shortened(fit_type)
-        .left("owner", 0, |line, _| {
-            let owner = line.row().map(|row| row.label.owner_and_source());
-            (owner.unwrap_or_default(), theme::plain())
+        .left("where", widths.location, |line, _| {
+            (line.label().location, theme::plain())
+        })
+        .shortened(fit_middle)
+        .only_if(widths.location > 0)
+        .left("owner", widths.owner, |line, _| {
+            (line.label().owner_and_source(), theme::plain())
         })
         .shortened(fit_owner)
 }
@@ -392,6 +416,7 @@ impl LeakList {
         lines.line(&names.join(" · "), theme::strong());
         let figures = &row.figures;
         let mut items = vec![amount("live", figures.live_bytes, figures.live_blocks)];
+        items.extend(interval(Measure::Live, figures));
         if profile.process().merged.is_none() {
             items.push(amount("then", row.grown.from.0, row.grown.from.1));
         }

@@ -12,6 +12,7 @@ mod flame;
 pub(crate) mod focus;
 mod heap;
 mod leaks;
+mod name_widths;
 mod overview;
 mod phases;
 mod sites;

@@ -13,7 +13,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
 use crate::model::{Command, Context, Jump, Outcome, Pattern, ViewId};
-use crate::text::{clean, fit_end};
+use crate::text::{clean, fit_branch};
 use crate::theme;
 use crate::views::{View, timeline};
 use crate::widgets::{
@@ -237,7 +237,7 @@ impl View for PhaseTree {
                     (format!("{indent}{}", line.name), theme::plain())
                 }
             })
-            .shortened(fit_end)
+            .shortened(fit_branch)
             .render(table, buffer, &self.list, "no phases were recorded");
         if let Some(line) = self.list.selected() {
             let name = clean(&line.row.key);
@@ -247,7 +247,7 @@ impl View for PhaseTree {
             let title = title.unwrap_or(place);
             let mut lines = Lines::details(details, buffer, &title, name);
             let detail = &line.detail;
-            let mut items = all_figures(inclusive(&line.row, detail));
+            let mut items = all_figures(cx.measure, inclusive(&line.row, detail));
             if detail.entered > 0 {
                 items.push(format!("entered {}", counted(detail.entered, "time")));
             }

@@ -1,6 +1,6 @@
 //! Lines of text from top to bottom. Lines that do not fit into the area are left out.
 
-use heapglass_profiler::profile::Figures;
+use heapglass_profiler::profile::{Figures, Measure};
 use heapglass_profiler::units::{Bytes, Count};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -51,9 +51,13 @@ impl<'a> Lines<'a> {
         self.line(&format!("{text}{}", "─".repeat(rest)), theme::heading());
     }
 
-    /// Writes the items one after another, as many per line as fit.
+    /// Writes the items one after another, as many per line as fit. Breaks an item that is longer
+    /// than a line at spaces.
     pub(crate) fn flow(&mut self, items: &[String], style: Style) {
-        self.spans(items.iter().map(|item| [(item.as_str(), style)]));
+        let cells = usize::from(self.rest.width);
+        let parts = items.iter().flat_map(|item| paragraph(item, cells, ""));
+        let parts: Vec<String> = parts.collect();
+        self.spans(parts.iter().map(|part| [(part.as_str(), style)]));
     }
 
     /// Writes the items, each made of texts with styles, as many per line as fit.
@@ -91,18 +95,32 @@ pub(crate) fn amount(name: &str, bytes: u64, blocks: u64) -> String {
     format!("{name} {} ({})", Bytes(bytes), Count(blocks))
 }
 
-/// Returns every figure of a row. Reallocations are included if there were any.
-pub(crate) fn all_figures(f: &Figures) -> Vec<String> {
+/// Returns the ends between which the exact figure lies, if the figures are estimates:
+/// `peak 1.1 .. 2.0 MiB (95 %)`.
+pub(crate) fn interval(measure: Measure, figures: &Figures) -> Option<String> {
+    let ends = measure.ends(measure.interval(figures)?);
+    Some(format!("{} {ends} (95 %)", measure.name()))
+}
+
+/// Returns every figure of a row, with the interval of the measure if they are estimates.
+/// Reallocations are included if there were any.
+pub(crate) fn all_figures(measure: Measure, f: &Figures) -> Vec<String> {
     let mut items = vec![
         amount("peak", f.peak_bytes, f.peak_blocks),
         amount("live", f.live_bytes, f.live_blocks),
         amount("total", f.total_bytes, f.total_blocks),
         amount("temporary", f.temporary_bytes, f.temporary_blocks),
     ];
+    if f.samples().is_some() {
+        for item in &mut items {
+            *item = item.replacen(' ', " ~", 1).replacen('(', "(~", 1);
+        }
+    }
+    items.extend(interval(measure, f));
     if f.grows > 0 || f.shrinks > 0 {
         let (grows, shrinks) = (Count(f.grows), Count(f.shrinks));
         items.push(format!("grows {grows}, shrinks {shrinks}"));
-        items.push(format!("copied {}", Bytes(f.copied_bytes)));
+        items.push(format!("copied <={}", Bytes(f.copied_bytes)));
     }
     items
 }

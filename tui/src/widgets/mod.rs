@@ -11,7 +11,7 @@ mod table;
 mod tree;
 
 pub(crate) use area::{below, columns, last_columns, right_of, slice, split, with_details};
-pub(crate) use lines::{Lines, all_figures, amount};
+pub(crate) use lines::{Lines, all_figures, amount, interval};
 pub(crate) use list::{Cursor, List};
 pub(crate) use matches::{Matches, SearchNode};
 pub(crate) use search::Search;

@@ -332,6 +332,12 @@ impl<'a, R: 'a> Table<'a, R> {
             _ => '▼',
         };
         self.columns.retain(Column::is_shown);
+        // A figure that is cut is a wrong one.
+        let visible = || list.rows.iter().skip(list.cursor.top).take(rows_in(area));
+        for column in self.columns.iter_mut().filter(|column| column.right) {
+            let widest = visible().map(|row| width(&(column.cell)(row, column.width).0));
+            column.width = widest.max().unwrap_or(0).max(column.width);
+        }
         let mut widths: Vec<usize> = self.columns.iter().map(|column| column.width).collect();
         stretch(&mut widths, area.width as usize);
         for (column, width) in self.columns.iter_mut().zip(widths) {

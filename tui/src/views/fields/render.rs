@@ -11,7 +11,7 @@ use ratatui::style::Style;
 
 use super::{Context, FieldTree};
 use crate::model::Data;
-use crate::text::{fit_end, fit_type};
+use crate::text::{fit_branch, fit_type};
 use crate::theme;
 use crate::views::View;
 use crate::widgets::{
@@ -124,7 +124,7 @@ pub(super) fn table<'a>(
             };
             (label(field, *row, is_found(row), cells), style)
         })
-        .shortened(fit_end)
+        .shortened(fit_branch)
         .in_given_order("order of the recording")
         .left("type", 0, |(_, field), _| {
             let style = theme::kind(cx.data.type_kind(field.value_type));
@@ -190,7 +190,7 @@ fn details(view: &FieldTree, field: &Field, cx: &Context<'_>, area: Rect, buffer
         Some(("self", &field.own)),
     ];
     for (what, figures) in both.into_iter().flatten() {
-        let mut items = all_figures(figures);
+        let mut items = all_figures(cx.measure, figures);
         if let Some(first) = items.first_mut() {
             *first = format!("{what} {first}");
         }

@@ -143,15 +143,22 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     let capture = data.profile.capture();
     let grows = counted(figures.grows, "grow");
     let shrinks = counted(figures.shrinks, "shrink");
-    let copied = Bytes(figures.copied_bytes);
-    let long = format!("{grows}, {shrinks}, {copied} copied");
-    let reallocs = vec![long, format!("{grows}, {copied} copied")];
+    // A grown block that stays where it is copies nothing.
+    let copied = format!("at most {} copied", Bytes(figures.copied_bytes));
+    let reallocs = vec![
+        format!("{grows}, {shrinks}, {copied}"),
+        format!("{grows}, {copied}"),
+        copied,
+    ];
     let when = match capture.linear_memory {
         Some(_) => "unknown (no clock)".to_owned(),
         None => Nanos(capture.peak_time_ns).to_string(),
     };
-    let temporary = Share::of(figures.temporary_bytes, figures.total_bytes);
-    let long = format!("{when}; temporary bytes are {temporary} of the total");
+    let mark = data.mark(Measure::Temporary);
+    let bytes = Share::of(figures.temporary_bytes, figures.total_bytes);
+    let blocks = Share::of(figures.temporary_blocks, figures.total_blocks);
+    let long =
+        format!("{when}; temporary: {mark}{bytes} of all bytes, {mark}{blocks} of all blocks");
     let [resident, unseen] = match capture.linear_memory {
         Some(memory) => linear(memory),
         None => resident(data),
@@ -179,9 +186,10 @@ fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
             [parts.kept_bytes(), parts.own_bytes, parts.other_bytes()].map(Bytes);
         let (when, kept_text) = (Nanos(parts.time_ns), data.profile.kept_text());
         let texts = vec![
-            format!("{kept} {kept_text}, {own} of heapglass, {other} other at {when}"),
-            format!("{kept} {kept_text}, own {own}"),
-            format!("{kept} kept"),
+            format!("{kept} {kept_text}, {own} profiler overhead, {other} other at {when}"),
+            format!("{kept} {kept_text}, {own} profiler overhead, {other} other"),
+            format!("{kept} kept, {own} profiler overhead, {other} other"),
+            format!("{kept} {kept_text}"),
         ];
         return [("resident", resident), ("RSS-live", texts)];
     }
@@ -190,9 +198,9 @@ fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
         match resident.not_seen_bytes().map(Bytes) {
             Some(unseen) => vec![
                 format!(
-                    "{unseen} more than was live at the RSS peak, including {own} of heapglass"
+                    "{unseen} more than was live at the RSS peak, including {own} profiler overhead"
                 ),
-                format!("{unseen} at RSS peak, own {own}"),
+                format!("{unseen} at RSS peak, {own} profiler overhead"),
                 format!("{unseen} at RSS peak"),
             ],
             None => vec![
@@ -208,7 +216,7 @@ fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
 fn linear(memory: LinearMemory) -> [(&'static str, Vec<String>); 2] {
     let (bytes, pages) = (Bytes(memory.bytes), Count(memory.pages));
     let (first, own) = (Count(memory.first_pages), Bytes(memory.own_bytes()));
-    let long = format!("{bytes}: {pages} pages, initially {first}; heapglass has {own} more");
+    let long = format!("{bytes}: {pages} pages, initially {first}; plus {own} profiler overhead");
     let linear = vec![long, format!("{bytes}: {pages} pages")];
     let grows = counted(memory.grows, "time");
     let grown = vec![format!("{grows}, each by at least a page of 64 KiB"), grows];

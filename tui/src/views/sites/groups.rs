@@ -133,7 +133,7 @@ impl Groups {
         let name = clean(&row.key);
         let name = (&*name, 2, style(row, cx));
         let mut lines = Lines::details(details, buffer, &title, name);
-        lines.flow(&all_figures(&row.figures), theme::plain());
+        lines.flow(&all_figures(cx.measure, &row.figures), theme::plain());
         if let Detail::Function(detail) = &row.detail {
             let rest = lines.rest;
             let callers = columns(rest, 0, (rest.width / 2).saturating_sub(1));

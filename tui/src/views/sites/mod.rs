@@ -41,7 +41,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('[')] => PreviousStack, "stack", "show the previous stack";
     [char('n')] => Next, "", "go to the next match";
     [char('N')] => Previous, "", "go to previous match";
-    [char('f')] => NextFrames, "", "choose folded, own, all";
+    [char('f')] => NextFrames, "", "choose the frames";
     [char('a')] => AllFrames, "", "show all frames, or fold";
 };
 

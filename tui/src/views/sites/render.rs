@@ -13,6 +13,7 @@ use super::{Pane, Sites};
 use crate::model::Context;
 use crate::text::{clean, fit_end, fit_middle, fit_owner, fit_path, fit_type, width, wrap};
 use crate::theme;
+use crate::views::name_widths::{LOCATION, NameWidths};
 use crate::widgets::{
     Lines, Sort, Table, all_figures, below, columns, draw_row, right_of, slice, split, write,
 };
@@ -78,63 +79,6 @@ pub(super) fn render(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Bu
     }
 }
 
-/// Minimum width of the column of places.
-const LOCATION: usize = 8;
-
-/// The widths of the columns of names.
-struct Widths {
-    what: usize,
-    /// Width of the column; 0 if it does not fit.
-    location: usize,
-    owner: usize,
-}
-
-impl Widths {
-    /// Keeps the owner and its line, which say what to change, up to three fifths of the width. The
-    /// type and the place share the rest by need, and the owner gets what they leave. If not all
-    /// names fit, those of rows with next to nothing take only the width that the others leave.
-    fn of(rows: &[Listed], all: usize, value: impl Fn(&Listed) -> u64) -> Widths {
-        let most = all * 3 / 5;
-        let needs = |least: u64| {
-            let (mut what, mut location, mut owner) = (12, 5, 5);
-            let rows = rows.iter().filter(|row| value(row) >= least);
-            for label in rows.map(Listed::label) {
-                let named = label.owner_and_source();
-                what = what.max(width(&clean(&label.what)));
-                location = location.max(width(&clean(&label.location)));
-                owner = owner.max(width(&fit_owner(&clean(&named), most)));
-            }
-            (what, location, owner)
-        };
-        let (all_what, all_location, all_owner) = needs(0);
-        let (what, location, owner) = if all_what + all_location + all_owner + 2 > all {
-            let largest = rows.iter().map(&value).max().unwrap_or(0);
-            needs(largest.div_ceil(100))
-        } else {
-            (all_what, all_location, all_owner)
-        };
-        let names = all.saturating_sub(owner.min(most) + 2);
-        let mut shown = location.min((names * 2 / 5).max(names.saturating_sub(what)));
-        if shown < location.min(LOCATION) {
-            shown = 0;
-        }
-        let mut what = what.min(names.saturating_sub(shown));
-        let mut rest = names.saturating_sub(what + shown);
-        let more = all_what.saturating_sub(what).min(rest / 2);
-        what += more;
-        rest -= more;
-        if shown > 0 {
-            shown += all_location.saturating_sub(shown).min(rest / 2);
-        }
-        let gaps = if shown > 0 { 2 } else { 1 };
-        Widths {
-            what,
-            location: shown,
-            owner: all.saturating_sub(what + shown + gaps),
-        }
-    }
-}
-
 /// Returns the table of sites. `shown` decides the widths of names.
 pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Table<'a, Listed> {
     let profile = &cx.data.profile;
@@ -154,7 +98,8 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
         .some(Heading::MEAN_BLOCK, move |row| mean(&row.figures))
         .only_if_sorted_or(false);
     let free = usize::from(cx.body.width).saturating_sub(table.taken());
-    let widths = Widths::of(shown, free, value);
+    let labels: Vec<_> = shown.iter().map(|row| (row.label(), value(row))).collect();
+    let widths = NameWidths::of(&labels, free);
     let fits = widths.location > 0;
     let location = if fits { widths.location } else { LOCATION };
     let table = table
@@ -234,7 +179,7 @@ fn figures(
     parts.extend(set.map(|(_, name)| (*name).to_owned()));
     let mut lines = Lines::new(area, buffer);
     lines.rule(&parts.join(" · "));
-    let mut items = all_figures(&row.figures);
+    let mut items = all_figures(cx.measure, &row.figures);
     let sites: Vec<usize> = row.sites.iter().map(|&index| index as usize).collect();
     items.extend(cx.data.profile.block_details(&sites, &row.figures));
     lines.flow(&items, theme::plain());

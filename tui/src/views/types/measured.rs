@@ -8,6 +8,7 @@ use ratatui::layout::Rect;
 
 use super::footprints::{Footprints, estimate_bytes, is_exact, panes};
 use crate::model::{Context, Data};
+use crate::text::fit_branch;
 use crate::theme;
 use crate::widgets::{Lines, List, Table, bytes, signed, values_inline};
 
@@ -113,6 +114,7 @@ fn places_table(places: &List<Line<'_>>, cx: &Context<'_>, area: Rect, buffer: &
             let indent = "  ".repeat(*depth.min(&40));
             (format!("{indent}{}", place.step), theme::plain())
         })
+        .shortened(fit_branch)
         .left("type", 0, |(place, _), _| {
             let name = cx.data.type_label(place.node.value_type);
             (name.into_owned(), theme::plain())

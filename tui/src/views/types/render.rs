@@ -144,7 +144,7 @@ fn details(view: &Types, row: &TypeRow, cx: &Context<'_>, area: Rect, buffer: &m
         _ => 2,
     };
     let mut lines = Lines::details(area, buffer, &title, (&full, most, theme::strong()));
-    lines.flow(&all_figures(&row.figures), theme::plain());
+    lines.flow(&all_figures(cx.measure, &row.figures), theme::plain());
     lines.flow(&known(view, row, cx), theme::dim());
 }
 
