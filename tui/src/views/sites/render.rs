@@ -41,7 +41,8 @@ pub(super) fn panes(pane: Pane, cx: &Context<'_>, area: Rect) -> [Rect; 4] {
         // The details after the common figures are about the blocks of this site: sizes and
         // lifetimes.
         _ if area.width >= 130 => 4,
-        _ => 5,
+        // Estimates have an interval too.
+        _ => 5 + u16::from(cx.data.profile.capture().sampling.is_some()),
     };
     let [list, figures, rest] = split(area, [list, figures, area.height]);
     let (stack, source) = if area.width >= 110 {
