@@ -26,6 +26,13 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
         error = sum(|part| part.peak_error_bytes);
         discrepancy = discrepancy.max(sum(|part| part.peak_discrepancy_bytes));
     }
+    let [most_resident, last_resident] =
+        [&header.most_resident, &header.last_resident].map(resident_parts);
+    // The sum over mappings can be larger than what the kernel counts cheaply for the timeline.
+    let taken_apart = [most_resident, last_resident].into_iter().flatten();
+    let most_resident_bytes = taken_apart
+        .map(|parts| parts.rss_bytes)
+        .fold(header.peak_rss_bytes, u64::max);
     Capture {
         mode: match mode::name(header.mode) {
             Some(name) => name.to_owned(),
@@ -44,10 +51,10 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
         peak_discrepancy_bytes: discrepancy,
         peak_time_ns: peak.time_ns,
         rss_bytes: header.rss_bytes,
-        peak_rss_bytes: header.peak_rss_bytes,
+        peak_rss_bytes: most_resident_bytes,
         own_bytes: header.own_bytes,
-        most_resident: resident_parts(&header.most_resident),
-        last_resident: resident_parts(&header.last_resident),
+        most_resident,
+        last_resident,
         recording_bytes: recording.file_bytes,
         allocator: recording.string(header.allocator).unwrap_or_default(),
         own_crates: own_crates(recording),
