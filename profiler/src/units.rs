@@ -32,11 +32,31 @@ pub struct Nanos(pub u64);
 const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
 /// Units of durations, and the percent sign.
-const OTHER_UNITS: [&str; 7] = ["ns", "us", "ms", "s", "min", "h", "%"];
+const OTHER_UNITS: [&str; 8] = ["ns", "us", "µs", "ms", "s", "min", "h", "%"];
 
-/// Returns `true` for a unit of the figures that this module formats.
-pub(crate) fn is_unit(word: &str) -> bool {
-    UNITS.contains(&word) || OTHER_UNITS.contains(&word)
+/// Returns `true` if `before` ends with a number and `after` begins with its unit, also that of a
+/// rate (`MiB/s`). A line must not break between them.
+pub fn is_figure(before: &str, after: &str) -> bool {
+    let word = after.split(' ').next().unwrap_or_default();
+    let unit = word.trim_end_matches([',', ';', ':', '.', ')']);
+    let unit = unit.split('/').next().unwrap_or_default();
+    before.ends_with(|c: char| c.is_ascii_digit())
+        && (UNITS.contains(&unit) || OTHER_UNITS.contains(&unit))
+}
+
+/// Returns the words at whose spaces a line may break: a number and its unit are one word.
+pub fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match words.last_mut() {
+            Some(last) if is_figure(last, word) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 impl fmt::Display for Bytes {
@@ -206,6 +226,23 @@ pub(crate) fn signed_bytes(bytes: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_figure_stays_with_its_unit() {
+        let text = "104.0 KiB (<0.1 %), at 1 h 05 min; 12 blocks of B";
+        let expected = [
+            "104.0 KiB",
+            "(<0.1 %),",
+            "at",
+            "1 h",
+            "05 min;",
+            "12",
+            "blocks",
+            "of",
+            "B",
+        ];
+        assert_eq!(words(text), expected);
+    }
 
     #[test]
     fn bytes_are_exact_below_a_kibibyte_and_have_one_decimal_above() {

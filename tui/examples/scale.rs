@@ -1,6 +1,6 @@
 //! Measures the CPU time per frame and the memory of the terminal UI with a large profile: by
-//! default a call tree of 827,008 nodes and 600,000 sites, and 1,000 random keys and clicks. A depth
-//! of 13 makes 1,398,417 nodes.
+//! default a call tree of 827,008 nodes and 600,000 sites, and 1,000 random keys and clicks. A
+//! depth of 13 makes 1,398,417 nodes.
 //!
 //! `cargo run --release -p heapglass-tui --example scale [SITES DEPTH ACTIONS]`
 //!
@@ -127,13 +127,7 @@ mod linux {
             // A thread that has ended takes its time with it.
             used = cpu_of_all_ns(process).abs_diff(before);
         }
-        let mut state = 1_u64;
-        let mut roll = |sides: usize| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % sides
-        };
+        let mut dice = fixture::Dice(1);
         // Moving is most of what people do.
         const KEYS: [&str; 40] = [
             "j",
@@ -181,11 +175,11 @@ mod linux {
         // A result of another thread may arrive between two actions. It counts for the next one.
         let mut before = cpu_ns(process);
         for _ in 0..actions {
-            let key = KEYS[roll(KEYS.len())];
-            let (x, y) = (1 + roll(COLUMNS.into()), 1 + roll(ROWS.into()));
+            let key = KEYS[dice.roll(KEYS.len())];
+            let (x, y) = (1 + dice.roll(COLUMNS.into()), 1 + dice.roll(ROWS.into()));
             let typed = match key {
                 "click" => format!("\x1b[<0;{x};{y}M\x1b[<0;{x};{y}m"),
-                "wheel" => format!("\x1b[<{};{x};{y}M", 64 + roll(2)),
+                "wheel" => format!("\x1b[<{};{x};{y}M", 64 + dice.roll(2)),
                 // Closes the help. `q` would quit if a click has opened the list of measures.
                 "help" => "?\x1b".to_owned(),
                 key => key.to_owned(),

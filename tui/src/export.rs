@@ -185,27 +185,13 @@ impl Export {
         let mut words = vec!["heapglass".to_owned()];
         let mut add = |text: &str| words.push(text.to_owned());
         let recording = quoted(&self.recording);
+        let base = self.compared().map(|base| quoted(&base.name));
         let mut frames = self.tree.frames;
-        if let Some(base) = self.compared() {
-            let base = quoted(&base.name);
-            frames = Frames::Folded;
-            if self.format == Format::Html {
-                for word in ["export", &recording, "--base", &base, "--to", "html"] {
-                    add(word);
-                }
-            } else {
-                add("diff");
-                add(&base);
-                add(&recording);
-                let by = self.rows_of_levels();
-                if by != By::Site {
-                    add("--by");
-                    add(by.name());
-                }
+        if self.format == Format::Svg {
+            match &base {
+                Some(base) => ["diff", base, &recording].into_iter().for_each(&mut add),
+                None => ["flamegraph", &recording].into_iter().for_each(&mut add),
             }
-        } else if self.format == Format::Svg {
-            add("flamegraph");
-            add(&recording);
             if self.tree.levels != Levels::Stack {
                 add("--by");
                 add(self.tree.levels.name());
@@ -220,6 +206,11 @@ impl Export {
         } else {
             add("export");
             add(&recording);
+            if let Some(base) = &base {
+                add("--base");
+                add(base);
+                frames = Frames::Folded;
+            }
             add("--to");
             add(self.extension());
             if self.format == Format::Csv {

@@ -4,7 +4,7 @@
 use heapglass_profiler::table::without_arguments;
 use std::borrow::Cow;
 
-use heapglass_profiler::units::printable;
+use heapglass_profiler::units::{is_figure, printable, words};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Returns the width of `text` in cells.
@@ -168,35 +168,13 @@ pub(crate) fn wrap(text: &str, cells: usize, lines: usize) -> Vec<String> {
     out
 }
 
-/// Returns `true` if `before` ends with a number and `after` begins with its unit.
-fn is_figure(before: &str, after: &str) -> bool {
-    const UNITS: [&str; 13] = [
-        "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "%", "ns", "us", "µs", "ms", "s",
-    ];
-    let word = after.split(' ').next().unwrap_or_default();
-    let unit = word.trim_end_matches(['.', ',', ';', ':', ')']);
-    // Rates, as in `1.5 MiB/s`.
-    let unit = unit.split('/').next().unwrap_or_default();
-    before.ends_with(|c: char| c.is_ascii_digit()) && UNITS.contains(&unit)
-}
-
 /// Breaks `text` at spaces into lines of `cells`, but not between a number and its unit. Breaks a
 /// word that is longer than a line anywhere. Lines after the first begin with `indent`.
 pub(crate) fn paragraph(text: &str, cells: usize, indent: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match words.last_mut() {
-            Some(last) if is_figure(last, word) => {
-                last.push(' ');
-                last.push_str(word);
-            }
-            _ => words.push(word.to_owned()),
-        }
-    }
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut push = |line: &mut String| lines.push(std::mem::replace(line, indent.to_owned()));
-    for (at, word) in words.iter().enumerate() {
+    for (at, word) in words(text).iter().enumerate() {
         if at > 0 && width(&line) + 1 + width(word) > cells {
             push(&mut line);
         } else if at > 0 {

@@ -23,8 +23,8 @@ pub(crate) struct SampledSum {
 }
 
 impl SampledSum {
-    /// A sum whose variance is not known: it is at most that of very small blocks. Nor is the number
-    /// of blocks: all that a figure has may be estimated.
+    /// A sum whose variance is not known: it is at most that of very small blocks. Nor is the
+    /// number of blocks: all that a figure has may be estimated.
     pub(crate) fn at_most(estimate: u64) -> SampledSum {
         SampledSum {
             estimate,

@@ -9,7 +9,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{DEFAULT_TOP, ReportOptions, Style};
 use crate::table::{Column, cells, titles};
-use crate::units::is_unit;
+use crate::units::words;
 
 /// The text of a report, which is written all at once: so none of its parts can fail.
 pub(crate) struct Page<'a> {
@@ -161,22 +161,6 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The words at whose blanks a line may break: a figure and its unit are one word.
-fn words(text: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        let unit = word.trim_end_matches([',', ';', ':', '.', ')']);
-        match words.last_mut() {
-            Some(last) if is_unit(unit) && last.ends_with(|c: char| c.is_ascii_digit()) => {
-                last.push(' ');
-                last.push_str(word);
-            }
-            _ => words.push(word.to_owned()),
-        }
-    }
-    words
-}
-
 /// The first few of some names, the others counted: `String, Vec<u8>, 2 more`.
 pub(crate) fn first_few(names: impl ExactSizeIterator<Item = String>, most: usize) -> String {
     let rest = names.len().saturating_sub(most);
@@ -233,23 +217,6 @@ fn first_that_fit(chars: impl Iterator<Item = char>, room: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_figure_stays_with_its_unit() {
-        let text = "104.0 KiB (<0.1 %), at 1 h 05 min; 12 blocks of B";
-        let expected = [
-            "104.0 KiB",
-            "(<0.1 %),",
-            "at",
-            "1 h",
-            "05 min;",
-            "12",
-            "blocks",
-            "of",
-            "B",
-        ];
-        assert_eq!(words(text), expected);
-    }
 
     #[test]
     fn a_path_that_is_too_long_keeps_its_file_and_line() {

@@ -231,25 +231,19 @@ fn random_keys_and_reloads_before_results_are_there_never_panic() {
         "m j Enter",
         "M",
     ];
-    let mut state = 1_u64;
-    let mut roll = |sides: usize| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % sides
-    };
+    let mut dice = fixture::Dice(1);
     let mut large = Large::new(profile());
     for pressed in 1..=600 {
-        large.screen.press(KEYS[roll(KEYS.len())]);
+        large.screen.press(KEYS[dice.roll(KEYS.len())]);
         large.screen.draw();
         if pressed % 100 == 0 {
             // Fewer sites, so that sites and functions of the profile before are not there.
             let sites = if pressed % 200 == 0 { 60_000 } else { 50_000 };
             large.load(fixture::sized(sites, 3));
-        } else if roll(4) == 0 {
+        } else if dice.roll(4) == 0 {
             // Some results come in between, and some later.
             update(&mut large.screen.app, Message::Computed);
-        } else if roll(20) == 0 {
+        } else if dice.roll(20) == 0 {
             large.wait();
         }
         large.screen.app.requests.clear();

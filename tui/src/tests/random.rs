@@ -4,24 +4,11 @@
 use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEventKind};
-use heapglass_fixture::{moving, with_made_up_snapshots};
+use heapglass_fixture::{Dice, moving, with_made_up_snapshots};
 use heapglass_profiler::profile::{Contents, FrameId, FunctionId, Profile, ScopeId, State, TypeId};
 
 use super::{Screen, fleet, profile};
 use crate::{Base, Options};
-
-/// A linear congruential generator (Knuth's constants): the same keys in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % sides
-    }
-}
 
 fn key(dice: &mut Dice) -> KeyEvent {
     const NAMED: [KeyCode; 15] = [

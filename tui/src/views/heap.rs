@@ -61,8 +61,8 @@ pub(crate) struct Heap {
     search: Search,
     /// The rows that differ, if two snapshots are compared.
     changes: Option<List<HeldChange>>,
-    /// What the rows are of. Until the rows that were asked for are there, everything on the screen
-    /// is of this.
+    /// The request that the rows answer. Until the rows that were asked for are there, everything
+    /// on the screen is of this.
     shown: Option<Request>,
     asked: Option<Request>,
     filled: Later<Filled>,

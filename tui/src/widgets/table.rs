@@ -257,8 +257,8 @@ impl<'a, R: 'a> Table<'a, R> {
         self
     }
 
-    /// Returns the sort order of each column that has one, also if it is not shown, so that a column
-    /// keeps its number on a screen of another size.
+    /// Returns the sort order of each column that has one, also if it is not shown, so that a
+    /// column keeps its number on a screen of another size.
     fn sortable(&self) -> impl Iterator<Item = (&Column<'a, R>, &Order<'a, R>)> {
         let columns = self.columns.iter();
         columns.filter_map(|column| Some((column, column.order.as_ref()?)))

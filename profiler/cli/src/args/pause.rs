@@ -63,8 +63,8 @@ pub(crate) struct Set {
     pub(crate) sample_bytes: Option<u64>,
 }
 
-/// Returns the values of `--mode`. A recording can change to samples alone; for the other modes, the
-/// command says why not.
+/// Returns the values of `--mode`. A recording can change to samples alone; for the other modes,
+/// the command says why not.
 fn modes() -> [PossibleValue; 3] {
     mode::NAMES.map(|(number, name)| PossibleValue::new(name).hide(number != mode::SAMPLE))
 }

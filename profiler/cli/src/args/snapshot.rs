@@ -22,8 +22,9 @@ pub(crate) struct Snapshot {
     /// Process ID of the program, or its recording
     #[arg(value_name = "PID|FILE")]
     pub(crate) target: PathBuf,
-    /// Write to this file; `-` is standard output [default: the name of the recording in the working
-    /// directory, as `app-1234.hgs`: with the process ID, and with a number if that is taken]
+    /// Write to this file; `-` is standard output [default: the name of the recording in the
+    /// working directory, as `app-1234.hgs`: with the process ID, and with a number if that is
+    /// taken]
     #[arg(short, long, value_name = "OUT.hgs")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

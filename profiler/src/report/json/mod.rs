@@ -59,15 +59,14 @@ pub const FORMAT: u32 = 2;
 /// the live bytes of the process, each with its `kind` (`time`, `phase`, `mark`) and name;
 /// `checkpoint_live_bytes` of a site row has the row's live bytes at the same moments.
 /// `mostly_not_live` says what most of a resident set is that is much larger than the live bytes:
-/// `kept` or `free` by the allocator, `pinned` by few blocks, in `arenas` of Python, `own` or `other`.
-/// `linear_memory` is
-/// of WebAssembly modules, whose times are all 0. `most_resident` and `last_resident` are resident
-/// sets that were taken apart (null = none was), with their moments. `failed_requests` are what the
-/// allocator refused (it returned null), the last first: they are in no figure;
-/// `failed_request_count` counts those of sites beyond the first 256, too. `exact` says that every
-/// event was counted (no sampling) and nothing made totals or live wrong; how exact the peak is,
-/// `peak_error_bytes` says. `snapshots` are those of the recording; `snapshot` is the one whose
-/// figures rows have, if any: what rows retain overlaps, so it does not add up.
+/// `kept` or `free` by the allocator, `pinned` by few blocks, in `arenas` of Python, `own` or
+/// `other`. `linear_memory` is of WebAssembly modules, whose times are all 0. `most_resident` and
+/// `last_resident` are resident sets that were taken apart (null = none was), with their moments.
+/// `failed_requests` are what the allocator refused (it returned null), the last first: they are in
+/// no figure; `failed_request_count` counts those of sites beyond the first 256, too. `exact` says
+/// that every event was counted (no sampling) and nothing made totals or live wrong; how exact the
+/// peak is, `peak_error_bytes` says. `snapshots` are those of the recording; `snapshot` is the one
+/// whose figures rows have, if any: what rows retain overlaps, so it does not add up.
 ///
 /// # Errors
 /// Returns the errors of `out`.

@@ -8,11 +8,13 @@ use crate::table::{By, Detail, PhaseDetail, Row};
 
 /// Explains the figures of every table.
 const FIGURES: &str = "peak: bytes live at the program's largest moment; live: bytes live at the end; \
-    total: bytes allocated, with the whole new size of each reallocation; temporary: bytes of blocks that were freed before their thread allocated another.";
+    total: bytes allocated, with the whole new size of each reallocation; temporary: bytes of blocks \
+    that were freed before their thread allocated another.";
 
 /// Explains the figures of every table of a sum of recordings.
 const FIGURES_OF_SUMS: &str = "sum of peaks: bytes live at each program's own largest moment, added up; live: bytes live at \
-    the ends; total: bytes allocated, with the whole new size of each reallocation; temporary: bytes of blocks that were freed before their thread allocated another.";
+    the ends; total: bytes allocated, with the whole new size of each reallocation; temporary: bytes of blocks \
+    that were freed before their thread allocated another.";
 
 /// Explains the meaning of a block's type, and its limits.
 const ALLOCATED_AS: &str = "allocated as: the type whose container asked for the block. A block keeps \

@@ -65,8 +65,8 @@ pub(crate) struct Flame {
     made_of: Option<Arc<Data>>,
     /// The position in the tree that was shown before the next one was asked for.
     left: Option<Left>,
-    /// The place to show in the next tree, with the data that it is of, if another view asked for it
-    /// while the tree was built.
+    /// The place to show in the next tree, with the data that it is of, if another view asked for
+    /// it while the tree was built.
     goal: Option<(Arc<Data>, Jump)>,
     before: BaseFigures,
     /// The frames that are zoomed into, each inside the one before; empty for the whole tree.
@@ -81,7 +81,8 @@ pub(crate) struct Flame {
     largest: Largest,
 }
 
-/// The position in a tree that is gone. Two large trees at the same time would take too much memory.
+/// The position in a tree that is gone. Two large trees at the same time would take too much
+/// memory.
 #[derive(Debug)]
 struct Left {
     options: CallTreeOptions,

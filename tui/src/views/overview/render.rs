@@ -155,10 +155,9 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
         None => Nanos(capture.peak_time_ns).to_string(),
     };
     let mark = data.mark(Measure::Temporary);
-    let bytes = Share::of(figures.temporary_bytes, figures.total_bytes);
+    let bytes = data.profile.temporary_share();
     let blocks = Share::of(figures.temporary_blocks, figures.total_blocks);
-    let long =
-        format!("{when}; temporary: {mark}{bytes} of all bytes, {mark}{blocks} of all blocks");
+    let long = format!("{when}; temporary: {mark}{bytes}, {mark}{blocks} of all blocks");
     let [resident, unseen] = match capture.linear_memory {
         Some(memory) => linear(memory),
         None => resident(data),

@@ -50,8 +50,8 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 pub(crate) struct Sites {
     list: List<Listed>,
     /// The request that the list answers; `None` before the first list. Another request may wait
-    /// for its list. Until then, keys act on this list, and everything on the screen is of its data
-    /// and in its measure.
+    /// for its list. Until then, keys act on this list, and everything on the screen is of its
+    /// data and in its measure.
     shown: Option<Request>,
     /// The last request.
     asked: Option<Request>,
