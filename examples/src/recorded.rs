@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Recording, RowValue};
+use tracking_alloc_recording::{Recording, RowValue};
 
 /// Sums over the rows of the whole process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Sums {
         self.total_blocks = self.total_blocks.wrapping_add(row.total_blocks);
         self.freed_bytes = self.freed_bytes.wrapping_add(row.freed_bytes);
         self.freed_blocks = self.freed_blocks.wrapping_add(row.freed_blocks);
-        let saved = row.clock >> CLOCK_CHECKPOINT_BITS >= epoch;
+        let saved = row.clock.epoch() >= epoch;
         self.peak_bytes += if saved {
             row.saved_bytes
         } else {
@@ -76,7 +76,7 @@ pub fn open(path: &Path) -> Recording {
 
 /// Returns the sum over all rows: sites, "(table full)", "(unattributed)".
 pub fn sums(recording: &Recording) -> Sums {
-    let epoch = recording.header.clock >> CLOCK_CHECKPOINT_BITS;
+    let epoch = recording.header.clock.epoch();
     let mut sums = Sums::default();
     for column in &recording.lanes {
         column
@@ -90,7 +90,7 @@ pub fn sums(recording: &Recording) -> Sums {
 
 /// Returns the sum over the rows of all events of each lane, which must equal [`sums`].
 pub fn sums_of_lanes(recording: &Recording) -> Sums {
-    let epoch = recording.header.clock >> CLOCK_CHECKPOINT_BITS;
+    let epoch = recording.header.clock.epoch();
     let mut sums = Sums::default();
     for column in &recording.lanes {
         sums.add(&column.all, epoch);
@@ -102,7 +102,7 @@ pub fn sums_of_lanes(recording: &Recording) -> Sums {
 /// Returns the sums per scope, in the order of [`Recording::scopes`], each without the scopes
 /// inside it.
 pub fn sums_by_scope(recording: &Recording) -> Vec<Sums> {
-    let epoch = recording.header.clock >> CLOCK_CHECKPOINT_BITS;
+    let epoch = recording.header.clock.epoch();
     let mut sums = vec![Sums::default(); recording.scopes.len()];
     for row in recording.lanes.iter().flat_map(|column| &column.rows) {
         let site = recording.sites.get(row.site as usize);

@@ -117,3 +117,42 @@ fn the_dependency_of_the_guide_is_that_of_the_advice() {
     }
     assert!(seen >= 2, "{seen}");
 }
+
+/// Returns the files that tell how heapglass is installed.
+fn texts() -> Vec<String> {
+    let more = [
+        "CHANGELOG.md",
+        "action.yml",
+        "profiler/README.md",
+        "profiler/cli/README.md",
+        "skills/heapglass/SKILL.md",
+        "tracking-alloc/README.md",
+    ];
+    let pages = PAGES.iter().chain(&more);
+    pages.map(|page| (*page).to_owned()).collect()
+}
+
+#[test]
+fn nothing_names_a_release_while_there_is_none() {
+    let how = "cargo install --locked --path profiler/cli";
+    assert!(read("README.md").contains(&format!(
+        "{how}      # from a checkout; there is no release yet"
+    )));
+    let mut seen = 0;
+    for page in texts() {
+        for line in read(&page).lines() {
+            for (at, _) in line.match_indices("cargo install ") {
+                let command = line[at..].split(['`', '#']).next().unwrap();
+                if command.contains("heapglass") || command.contains("--path") {
+                    assert!(command.contains("--locked --path "), "{page}: {line}");
+                    assert!(command.contains("profiler/cli"), "{page}: {line}");
+                    seen += 1;
+                }
+            }
+            for released in ["binstall heapglass", "heapglass@v", "heapglass@0"] {
+                assert!(!line.contains(released), "{page}: {line}");
+            }
+        }
+    }
+    assert!(seen >= 6, "{seen}");
+}

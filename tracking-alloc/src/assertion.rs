@@ -72,10 +72,10 @@ use sites::Capture;
 ///
 /// # Sites in the message
 ///
-/// With the feature `assert-sites` (Unix), the message names the functions that allocated most,
-/// with their callers inside the block. Stacks are captured without allocating and symbolized after
-/// the block, so the figures stay the same. Each allocation in the block takes about 10
-/// microseconds longer.
+/// With the feature `assert-sites` (Unix), the message names the functions of your program that
+/// allocated most, with what they called in other crates and their callers inside the block. Stacks
+/// are captured without allocating and symbolized after the block, so the figures stay the same.
+/// Each allocation in the block takes about 10 microseconds longer.
 ///
 /// # Panics
 /// If the block exceeds a limit, with all figures and the command that records the test; if

@@ -92,8 +92,10 @@
 //!
 //! Recording works on Linux with glibc or musl, on x86-64 and aarch64. A WebAssembly module
 //! (`wasm32` without threads) records in memory, without stacks; the module `wasm` returns the
-//! bytes. On other platforms the crate builds, [`measure`] and [`stats`] work, and phases do
-//! nothing. `Recorder` and `footprint` exist only on Linux.
+//! bytes. On other platforms the crate builds, [`measure`] and [`stats`] work, and phases and marks
+//! do nothing. There, [`Recorder`] and [`snapshot`] return an error that says so
+//! ([`Error::is_unsupported`], [`NoSnapshot::Unsupported`]), and `footprint` returns `None`, so a
+//! program that records on a server compiles everywhere.
 
 #![warn(clippy::match_bool)]
 
@@ -107,7 +109,6 @@ mod assertion;
 mod chosen;
 mod phase;
 mod preloaded;
-#[cfg(recording)]
 mod recorder;
 #[cfg(feature = "tower")]
 mod route;
@@ -119,11 +120,8 @@ pub use alloc::TrackingAlloc;
 pub use chosen::Chosen;
 #[cfg(feature = "pprof")]
 pub use heapglass_pprof::{self as pprof, pprof};
-#[cfg(recording)]
-pub use heapglass_recorder::NoSnapshot;
-pub use heapglass_recorder::{Delta, Error, Stats};
+pub use heapglass_recorder::{Delta, Error, NoSnapshot, Stats};
 pub use phase::{Phase, PhaseEntered, PhaseFuture, PhaseHandle, phase, phase_async};
-#[cfg(recording)]
 pub use recorder::{Recorder, RecorderOptions, mark, snapshot};
 #[cfg(feature = "tower")]
 pub use route::{PhaseLayer, PhaseService};
@@ -133,11 +131,11 @@ pub use threads::Threads;
 pub use tracking_alloc_arena as arena;
 #[cfg(feature = "derive")]
 pub use tracking_alloc_arena::{ArenaDeserialize, ArenaSeed};
-#[cfg(all(recording, any(feature = "serde", feature = "deepsize")))]
+#[cfg(any(feature = "serde", feature = "deepsize"))]
 pub use tracking_alloc_serde::Footprint;
-#[cfg(all(recording, feature = "serde"))]
+#[cfg(feature = "serde")]
 pub use tracking_alloc_serde::footprint;
-#[cfg(all(recording, feature = "deepsize"))]
+#[cfg(feature = "deepsize")]
 pub use tracking_alloc_serde::footprint_estimate;
 #[cfg(feature = "serde")]
 pub use tracking_alloc_serde::{Budget, Profiled, ProfiledSeed};

@@ -3,7 +3,7 @@
 mod guards;
 
 use guards::Guards;
-use heapglass_recorder::scopes::{self, Retained, Running, ScopeGuard, current, set};
+use heapglass_recorder::scopes::{self, Running, ScopeGuard, Stayed, current, set};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -140,7 +140,7 @@ pub struct PhaseEntered {
     /// `None` if the scope table is full or nothing records.
     scope: Option<u32>,
     before: u32,
-    _retained: Option<Retained>,
+    _stayed: Option<Stayed>,
     /// Another thread's scope must not be put back on drop.
     _not_send: PhantomData<*const ()>,
 }
@@ -151,12 +151,12 @@ impl PhaseEntered {
         set(scope.unwrap_or(before));
         // A thread that is in the phase already retains its bytes only once.
         let is_new = |scope: &u32| *scope != before && !GUARDS.with(|guards| guards.has(*scope));
-        let retained = scope.filter(is_new).and_then(Retained::enter);
+        let stayed = scope.filter(is_new).and_then(Stayed::enter);
         PhaseEntered {
             number: scope.map(|scope| GUARDS.with(|guards| guards.push(scope, before))),
             scope,
             before,
-            _retained: retained,
+            _stayed: stayed,
             _not_send: PhantomData,
         }
     }
@@ -262,7 +262,7 @@ impl<F: Future> Future for PhaseFuture<F> {
             mark: GUARDS.with(Guards::mark),
             _back: ScopeGuard { back: current() },
         };
-        let _retained = scope.and_then(Retained::enter);
+        let _stayed = scope.and_then(Stayed::enter);
         let _running = scope.and_then(Running::begin);
         set(scope.unwrap_or(parent));
         let polled = future.poll(context);

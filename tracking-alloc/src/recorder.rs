@@ -38,7 +38,7 @@ impl Recorder {
     ///
     /// # Errors
     /// If `TrackingAlloc` is not the global allocator, if the process is recording or has recorded
-    /// before, or if the file cannot be created.
+    /// before, if the file cannot be created, or if this platform is not supported.
     pub fn start(path: impl AsRef<Path>) -> Result<Recorder, Error> {
         Recorder::options().start(path)
     }

@@ -11,8 +11,8 @@
 //! A recording contains every event, counted in its phase or field, the exact peak, and the pages
 //! and grows of linear memory ([`memory`]). [`stats`](crate::stats) and [`measure`](crate::measure)
 //! work too. It does not contain stacks (a scope is a site), the timeline and all other times
-//! (there is no clock), or lifetimes. There is no `Recorder` with marks, no `footprint`, and no
-//! record of arenas (`arena::Tracked` counts in its own handle).
+//! (there is no clock), or lifetimes. `Recorder` and `footprint` do not work, marks do nothing, and
+//! there is no record of arenas (`arena::Tracked` counts in its own handle).
 //!
 //! The tables of live blocks lie in separate pages, so the layout of the program's heap stays the
 //! same. They take 11 to 22 bytes per block, including outgrown tables. The tables of scopes, a few

@@ -7,10 +7,11 @@
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 
+use heapglass_limits::Command;
 use serde::de::DeserializeSeed;
+use std::alloc::Layout;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
-use std::process::Command;
 use tracking_alloc::arena::{Arena, ArenaDeserialize, ArenaSeed, ArenaStats, Reset, Tracked};
 use tracking_alloc_recording::{
     ArenaRowValue, ArenaValue, ArenaValuesValue, Recording, scope_flags, scope_kind,
@@ -178,6 +179,96 @@ fn json(citizens: usize) -> String {
         r#"{{"name": "Ulm", "mood": {{"Excited": "very much"}}, "citizens": [{}]}}"#,
         citizens.join(",")
     )
+}
+
+/// The allocated bytes and their five parts.
+type Parts = [u64; 6];
+
+fn parts(stats: &ArenaStats) -> Parts {
+    [
+        stats.allocated_bytes,
+        stats.used_bytes,
+        stats.padding_bytes,
+        stats.abandoned_bytes,
+        stats.bypassed_bytes,
+        stats.unused_tail_bytes,
+    ]
+}
+
+#[test]
+fn the_parts_of_dropped_instances_and_of_the_largest_one_are_kept() {
+    fn fill<A: Arena>(tracked: &Tracked<A>, rounds: usize) {
+        for _ in 0..rounds {
+            tracked.alloc_str("ten bytes.");
+            tracked.alloc(7_u64);
+        }
+        // A piece that cannot grow in place gives up its bytes.
+        let [old, new] = [64, 128].map(|bytes| Layout::array::<u8>(bytes).unwrap());
+        let place = tracked.try_alloc_layout(old).unwrap();
+        tracked.alloc_str("between");
+        // SAFETY: the piece is of this arena and has this layout, and the new one is not smaller.
+        unsafe { tracked.try_grow(place, old, new) }.unwrap();
+    }
+    let test = "the_parts_of_dropped_instances_and_of_the_largest_one_are_kept";
+    let (output, recording) = recorded(test, || {
+        let mut sum = Parts::default();
+        let mut add = |stats: &ArenaStats| {
+            for (sum, part) in sum.iter_mut().zip(parts(stats)) {
+                *sum += part;
+            }
+        };
+        for rounds in [10, 1_000, 100] {
+            let bump = bumpalo::Bump::new();
+            let tracked = Tracked::new("people", &bump);
+            fill(&tracked, rounds);
+            bump.alloc_str("without the handle");
+            add(&tracked.stats());
+        }
+        // The largest one is kept as it was before its reset.
+        let mut tracked = Tracked::new("people", bumpalo::Bump::new());
+        fill(&tracked, 5_000);
+        let largest = parts(&tracked.stats());
+        tracked.reset();
+        fill(&tracked, 3);
+        add(&tracked.stats());
+        drop(tracked);
+        let words = [sum, largest]
+            .concat()
+            .into_iter()
+            .map(|part| part.to_string());
+        println!("PARTS {}", words.collect::<Vec<_>>().join(" "));
+    });
+    let (_, line) = output.split_once("PARTS ").expect("printed");
+    let words: Vec<u64> = line
+        .split_whitespace()
+        .take(12)
+        .map(|word| word.parse().unwrap())
+        .collect();
+    let (_, arena) = arena(&recording, "people");
+    assert_eq!((arena.made, arena.dropped, arena.resets), (4, 4, 1));
+    let dropped = [
+        arena.dropped_allocated_bytes,
+        arena.dropped_used_bytes,
+        arena.dropped_padding_bytes,
+        arena.dropped_abandoned_bytes,
+        arena.dropped_bypassed_bytes,
+        arena.dropped_unused_tail_bytes,
+    ];
+    assert_eq!(dropped, words[..6]);
+    let largest = [
+        arena.largest_allocated_bytes,
+        arena.largest_used_bytes,
+        arena.largest_padding_bytes,
+        arena.largest_abandoned_bytes,
+        arena.largest_bypassed_bytes,
+        arena.largest_unused_tail_bytes,
+    ];
+    assert_eq!(largest, words[6..]);
+    for parts in [dropped, largest] {
+        assert_eq!(parts[0], parts[1..].iter().sum::<u64>());
+        assert!(parts[1] > 0 && parts[3] > 0, "{parts:?}");
+    }
+    assert_eq!(arena.most_instance_bytes, arena.largest_allocated_bytes);
 }
 
 #[test]

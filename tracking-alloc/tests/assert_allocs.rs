@@ -1,9 +1,9 @@
 //! `assert_allocs!` counts its own thread, or the given threads, to the byte, whatever other tests
 //! do meanwhile.
 
+use heapglass_limits::Command;
 use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::Command;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread::JoinHandle;
 
@@ -614,6 +614,32 @@ fn a_broken_limit_names_the_functions_that_allocated_most_with_their_callers() {
     ] {
         assert!(!said.contains(other), "{said}");
     }
+}
+
+#[test]
+#[cfg(unix)]
+fn what_a_dependency_allocates_is_named_by_the_function_that_called_it() {
+    #[inline(never)]
+    fn parse() -> serde_json::Value {
+        let text = r#"{"a": [1, 2, 3, 4, 5, 6], "b": {"c": "text", "d": "more"}}"#;
+        black_box(serde_json::from_str(text).expect("JSON"))
+    }
+    let said = failure_of(|| assert_allocs!(bytes <= 0, { drop(parse()) }));
+    if !has_lines(&said) {
+        return;
+    }
+    let places = places(&said);
+    let first = "assert_allocs::what_a_dependency_allocates_is_named_by_the_function_that_called_it::parse (";
+    assert!(places[1].contains(first), "{said}");
+    assert!(places[2].starts_with("calls serde_json::"), "{said}");
+    // The run of frames inside serde_json is one call, without the folders of the registry.
+    assert_eq!(
+        said.matches("        calls ").count(),
+        said.matches("::parse (").count(),
+        "{said}"
+    );
+    assert!(!said.contains("/registry/"), "{said}");
+    assert!(said.lines().all(|line| line.len() < 160), "{said}");
 }
 
 #[test]

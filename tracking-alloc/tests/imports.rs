@@ -24,6 +24,7 @@ const CRATES: &[(&str, &[Group])] = &[
         // visitor is given an access, and an access takes a seed, which is given a deserializer.
         &[("profiled", &["access", "deserializer", "visitor"])],
     ),
+    ("profiler/profile/src", &[]),
     ("profiler/src", &[]),
     ("profiler/cli/src", &[]),
     ("tui/src", &[]),

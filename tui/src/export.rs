@@ -157,7 +157,7 @@ impl Export {
         }
         let profile = &self.data.profile;
         let format = match self.format {
-            Format::Svg => return write_svg(profile, &self.tree, out).map(drop),
+            Format::Svg => return write_svg(profile, &self.tree.into(), out).map(drop),
             Format::Html => export::Format::Html,
             Format::Csv => export::Format::Csv,
         };

@@ -30,6 +30,8 @@
 //! # Ok::<(), heapglass_tui::Error>(())
 //! ```
 //!
+//! The reasons for its choices are in `docs/src/decisions/reader-and-views.md`.
+//!
 //! [`Profile`]: heapglass_profiler::profile::Profile
 #![forbid(unsafe_code)]
 #![warn(clippy::match_bool)]

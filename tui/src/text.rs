@@ -1,7 +1,7 @@
 //! Strings for cells: escaped, measured and truncated. Everything from a recording passes [`clean`]
 //! before it reaches the terminal. Only `heapglass_profiler::units` formats figures.
 
-use heapglass_profiler::table::without_arguments;
+use heapglass_profiler::table::{shortened_types, shorter_paths, without_arguments};
 use std::borrow::Cow;
 
 use heapglass_profiler::units::{is_figure, printable, words};
@@ -60,9 +60,11 @@ pub(crate) fn fit_branch(text: &str, cells: usize) -> Cow<'_, str> {
     }
     let name = text.trim_start_matches([' ', '▾', '▸']);
     let branch = text.strip_suffix(name).unwrap_or_default();
-    let room = cells.saturating_sub(width(name)).max(cells / 3);
+    // The arguments of a type say less than its name.
+    let name = without_arguments(name, cells.saturating_sub(width(branch)).max(cells / 2));
+    let room = cells.saturating_sub(width(&name)).max(cells / 3);
     let branch = fit_end(branch, room);
-    let name = fit_end(name, cells.saturating_sub(width(&branch)));
+    let name = fit_end(&name, cells.saturating_sub(width(&branch)));
     Cow::Owned(format!("{branch}{name}"))
 }
 
@@ -77,26 +79,62 @@ pub(crate) fn fit_middle(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{head}{}", end.trim_start_matches('…')))
 }
 
-/// Returns the name of a function, at most `cells` wide. Shortens what says least first, so that
-/// the name keeps its beginning and its end: the word `closure`, the mark of a dependency, and the
-/// modules in the middle.
+/// Returns the name of a function, at most `cells` wide. Leaves out what says least first: the word
+/// `closure`, the mark of a dependency, the modules in the middle, then all modules. Cuts the
+/// function's own name only if that alone is wider.
 pub(crate) fn fit_path(name: &str, cells: usize) -> Cow<'_, str> {
     if width(name) <= cells {
         return Cow::Borrowed(name);
     }
-    let mut short = name.replace("{{closure}}", "{{..}}");
-    if width(&short) > cells {
-        short = short.replace(" (dependency)", " (dep)");
+    let closure = name.replace("{{closure}}", "{{..}}");
+    let dependency = closure.replace(" (dependency)", " (dep)");
+    let plain = dependency.replace(" (dep)", "");
+    let function = plain.trim_end_matches("::{{..}}").to_owned();
+    let mut ways = vec![closure, dependency.clone(), plain.clone()];
+    // The crate says more than the marks, and these say more than a module.
+    let of_dependency = shorter_paths(&dependency);
+    let of_plain = shorter_paths(&plain);
+    ways.extend(of_dependency.first().cloned());
+    ways.extend(of_plain.first().cloned());
+    ways.extend(of_dependency.into_iter().skip(1));
+    ways.extend(of_plain.into_iter().skip(1));
+    ways.push(function.clone());
+    ways.extend(shorter_paths(&function));
+    match ways.iter().find(|way| width(way) <= cells) {
+        Some(way) => Cow::Owned(way.clone()),
+        // Generic names keep their beginning and their end.
+        None if function.contains('<') => fit_middle(&function, cells).into_owned().into(),
+        None => {
+            let last = ways.last().map_or("", String::as_str);
+            fit(last, cells).into_owned().into()
+        }
     }
-    // Between angle brackets, `::` does not separate the modules of this name.
-    if width(&short) > cells
-        && !short.contains('<')
-        && let (Some(first), Some(last)) = (short.find("::"), short.rfind("::"))
-        && first + 4 < last
-    {
-        short.replace_range(first + 2..last, "..");
+}
+
+/// Returns the place of a block, at most `cells` wide: a field, of which the end says most, or the
+/// call of a library, of which the last one does. `place` is the text without the phase.
+pub(crate) fn fit_place(text: &str, place: &str, cells: usize) -> String {
+    let last = place.rsplit(" -> ").next().unwrap_or(place);
+    let call = last.split(' ').next().unwrap_or(last);
+    let is_call = place.contains("::") || place.contains(" -> ");
+    let ways = if is_call {
+        [text, place, last, call]
+    } else {
+        [text, place, place, place]
+    };
+    if let Some(way) = ways.iter().find(|way| width(way) <= cells) {
+        return (*way).to_owned();
     }
-    fit_middle(&short, cells).into_owned().into()
+    if is_call {
+        return fit_path(call, cells).into_owned();
+    }
+    // Whole steps of the field.
+    let mut steps = place.match_indices('.').map(|(at, _)| &place[at..]);
+    let fitting = steps.find(|end| width(end) < cells);
+    fitting.map_or_else(
+        || fit_end(place, cells).into_owned(),
+        |end| format!("…{end}"),
+    )
 }
 
 /// Returns a name with its place, as in `server::take  src/main.rs:53`, at most `cells` wide.
@@ -118,12 +156,15 @@ pub(crate) fn fit_owner(text: &str, cells: usize) -> Cow<'_, str> {
     format!("{}{gap}{file}", fit_path(name, room)).into()
 }
 
-/// Returns the name of a type, at most `cells` wide. Keeps the end of a name with a path, because a
-/// path means that several types have the same end. Keeps the beginning of a short name.
-pub(crate) fn fit_type(name: &str, cells: usize) -> Cow<'_, str> {
-    let short = without_arguments(name, cells);
-    let shorten = if short.contains("::") { fit_end } else { fit };
-    shorten(&short, cells).into_owned().into()
+/// Returns the names of types that stand below each other, each at most `cells` wide. Keeps the end
+/// of a name with a path, because a path means that several types have the same end. Keeps the
+/// beginning of a short name, and what tells two names apart.
+pub(crate) fn fit_types(names: &[&str], cells: usize) -> Vec<String> {
+    let fit = |short: String| {
+        let shorten = if short.contains("::") { fit_end } else { fit };
+        shorten(&short, cells).into_owned()
+    };
+    shortened_types(names, cells).into_iter().map(fit).collect()
 }
 
 /// Returns `text` in exactly `cells` cells, truncated or filled with spaces on the right.
@@ -225,8 +266,10 @@ mod tests {
             (40, "axum::serve::{{closure}}  main.rs:52"),
             (35, "axum::serve::{{closure}} main.rs:52"),
             (34, "axum::serve::{{..}} main.rs:52"),
-            (29, "axum::..::{{..}} main.rs:52"),
-            (23, "axum::…{..}} main.rs:52"),
+            (29, "..::serve::{{..}} main.rs:52"),
+            (23, "axum::serve main.rs:52"),
+            (21, "..::serve main.rs:52"),
+            (17, "serve main.rs:52"),
             (12, "main.rs:52"),
             (6, "…rs:52"),
             (0, ""),
@@ -240,7 +283,31 @@ mod tests {
             "hyper_util::auto::Connection::poll (dep)"
         );
         assert_eq!(fit_path(name, 30), "hyper_util::..::poll (dep)");
+        assert_eq!(fit_path(name, 14), "..::poll (dep)");
+        assert_eq!(fit_path(name, 8), "..::poll");
+        assert_eq!(fit_path(name, 3), "po…");
         assert_eq!(fit_path("<a::B as c::D>::e", 9), "<a::…>::e");
+    }
+
+    #[test]
+    fn a_place_loses_its_phase_first_and_is_never_cut_in_a_name() {
+        let phase = "[typed] Metadata.packages[].dependencies[].features";
+        let field = "Metadata.packages[].dependencies[].features";
+        let place = |cells| fit_place(phase, field, cells);
+        assert_eq!(place(60), phase);
+        assert_eq!(place(50), field);
+        assert_eq!(place(30), "….dependencies[].features");
+        assert_eq!(place(12), "….features");
+        assert_eq!(place(6), "…tures");
+        let call = "jaq_all::run -> jaq_json::parse_num jaq-json-2.0.3/src/read.rs:107";
+        let place = |cells| fit_place(call, call, cells);
+        assert_eq!(
+            place(60),
+            "jaq_json::parse_num jaq-json-2.0.3/src/read.rs:107"
+        );
+        assert_eq!(place(30), "jaq_json::parse_num");
+        assert_eq!(place(14), "..::parse_num");
+        assert_eq!(fit_place("[value] ", "", 3), "");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The page of the guide has the figures that the program computes.
 
-use std::process::Command;
+use heapglass_limits::Command;
 
 #[test]
 fn the_guide_has_the_figures_that_decoding_takes() {

@@ -124,14 +124,6 @@ pub const REMEDIES: &[Remedy] = &[
         "",
     ),
     remedy(
-        "unused_capacity",
-        "2.10",
-        "twice too much",
-        "with_capacity",
-        Bound::Exact,
-        "",
-    ),
-    remedy(
         "duplicate_content",
         "0.19",
         "String, airlines",
@@ -146,14 +138,6 @@ pub const REMEDIES: &[Remedy] = &[
         "Arc",
         Bound::About(0.1),
         "an `Arc<str>` has 16 bytes and a `String` 24",
-    ),
-    remedy(
-        "held_by_small_part",
-        "0.21",
-        "borrowed",
-        "owned",
-        Bound::About(0.1),
-        "a `String` has 24 bytes and a `&str` 16",
     ),
     remedy(
         "could_borrow",
@@ -182,6 +166,14 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "each variant ends with its work, and keeps nothing that grows until the end",
     ),
     ("failed_request", "no technique asks for too much"),
+    (
+        "held_by_small_part",
+        "its texts are read into locals: a pointer on a stack may be that of the owner",
+    ),
+    (
+        "unused_capacity",
+        "its lists of numbers are locals: nothing in the block proves a length on a stack",
+    ),
     (
         "amplification",
         "it names a phase with a stated input and predicts no saving; the work states none",

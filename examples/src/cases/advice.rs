@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 use std::sync::Mutex;
 use std::time::Duration;
+use tracking_alloc::arena::{Arena, Tracked};
 
 /// Runs one side of the pair of a kind.
 ///
@@ -24,6 +25,8 @@ pub(super) fn run(kind: &str, has_remedy: bool) {
         "freed_together" => freed_together(has_remedy),
         "in_place_fell_back" => in_place_fell_back(has_remedy),
         "freed_one_by_one" => freed_one_by_one(),
+        "long_strings" => long_strings(),
+        "amplification_of_an_arena" => amplification_of_an_arena(),
         _ => panic!("no pair of kind {kind:?}"),
     }
 }
@@ -175,6 +178,33 @@ fn small_strings(has_remedy: bool) {
         }
         black_box(&names);
     }
+}
+
+/// Strings of 40 characters, each pushed one by one.
+fn long_strings() {
+    let string = |number: u32| {
+        let mut string = String::new();
+        for at in 0..40 {
+            string.push(char::from(b'a' + ((number + at) % 26) as u8));
+        }
+        string
+    };
+    let strings: Vec<String> = (0..40_000).map(string).collect();
+    black_box(&strings);
+}
+
+/// An arena that is filled in a phase with a stated input, and a text outside of it.
+fn amplification_of_an_arena() {
+    let name = String::from("a text that is allocated here");
+    let bump = bumpalo::Bump::new();
+    let decode = tracking_alloc::phase("decode").input_bytes(100_000);
+    let arena = Tracked::new("people", &bump);
+    for _ in 0..10_000 {
+        arena.alloc_str(black_box("0123456789").repeat(10).as_str());
+    }
+    drop(decode);
+    drop(arena);
+    black_box(&name);
 }
 
 /// A length that no machine has room for, as from a damaged file.

@@ -4,13 +4,13 @@
 use bytes::Bytes;
 use serde_derive::Deserialize;
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::hint::black_box;
 use std::io::{Read, Write};
 use std::rc::{Rc, Weak};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Runs one side of the pair of a kind.
@@ -26,6 +26,10 @@ pub(super) fn run(kind: &str, has_remedy: bool) {
         "duplicate_content" => hold(cities()),
         "input_kept" => input_kept(has_remedy),
         "could_borrow" => could_borrow(has_remedy),
+        "text_in_a_local" => text_in_a_local(),
+        "buffer_used_again" => buffer_used_again(),
+        "text_that_is_written" => text_that_is_written(),
+        "growable_bytes" => hold(growable_bytes()),
         "untouched" => hold(table(has_remedy)),
         "unreachable" => unreachable(has_remedy),
         "cycle" => cycle(has_remedy),
@@ -33,6 +37,12 @@ pub(super) fn run(kind: &str, has_remedy: bool) {
         "small_map" => hold(attributes()),
         "held_by_small_part" => hold(keys(has_remedy)),
         "pinned_pages" => hold(results(has_remedy)),
+        "worker" => worker(),
+        "several" => several(),
+        "changing" => hold((sessions_in_use(), players())),
+        "itself" => itself(),
+        "always" => always(),
+        "packed" => hold(packed()),
         _ => panic!("no pair of kind {kind:?}"),
     }
 }
@@ -178,6 +188,62 @@ fn could_borrow(has_remedy: bool) {
     black_box(&text);
 }
 
+fn words() -> String {
+    let mut words = String::new();
+    for number in 0..40_000 {
+        words.push_str(&format!("word-{number:05}-of-a-text,"));
+    }
+    words
+}
+
+/// The most usual program: a text is read, and what was made of it lives together with it. Both are
+/// locals.
+fn text_in_a_local() {
+    let text = std::io::read_to_string(words().as_bytes()).expect("text");
+    let mut parts: Vec<String> = Vec::new();
+    for part in text.split(',') {
+        parts.push(part.to_owned());
+    }
+    hold(&parts);
+    black_box((text.len(), text.capacity()));
+}
+
+/// The last part that was read lies in the buffer.
+fn buffer_used_again() {
+    let text = words();
+    let mut buffer = String::with_capacity(1 << 17);
+    let mut parts: Vec<String> = Vec::new();
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        buffer.clear();
+        let (part, others) = rest.split_at(rest.len().min(1 << 17));
+        buffer.push_str(part);
+        parts.extend(buffer.split(',').map(str::to_owned));
+        rest = others;
+    }
+    drop(text);
+    hold(&parts);
+    black_box(buffer.len());
+}
+
+/// The texts are there before the one in which they lie.
+fn text_that_is_written() {
+    let parts: Vec<String> = words().split(',').map(str::to_owned).collect();
+    let text = parts.join(",");
+    hold(&parts);
+    black_box(text.len());
+}
+
+/// A `BytesMut` has no way to shrink.
+fn growable_bytes() -> Vec<bytes::BytesMut> {
+    let message = |_| {
+        let mut message = bytes::BytesMut::with_capacity(16 << 10);
+        message.extend_from_slice(b"a short message");
+        message
+    };
+    (0..200).map(message).collect()
+}
+
 /// A table that is made for more than ever comes.
 fn table(has_remedy: bool) -> Vec<u64> {
     let mut table = vec![0; if has_remedy { 64 << 10 } else { 4 << 20 }];
@@ -264,6 +330,135 @@ fn keys(has_remedy: bool) -> Vec<Bytes> {
         }
     };
     (0..200).map(key).collect()
+}
+
+/// A thread keeps its jobs in a local variable.
+fn worker() {
+    let (jobs, next) = std::sync::mpsc::channel();
+    let (done, is_done) = std::sync::mpsc::channel();
+    let work = move || {
+        let mut own: Vec<String> = Vec::new();
+        while let Ok(number) = next.recv() {
+            own.push(format!("{number:>100}"));
+            let _ = done.send(());
+        }
+        own.len()
+    };
+    let thread = std::thread::Builder::new().name("worker".to_owned());
+    let thread = thread.spawn(work).expect("a thread");
+    for number in 0..4000 {
+        jobs.send(number).expect("a worker");
+        is_done.recv().expect("a job that is done");
+    }
+    hold(());
+    drop(jobs);
+    assert_eq!(thread.join().expect("no panic"), 4000);
+}
+
+/// Five threads hold one value.
+fn several() {
+    let state = Arc::new([7_u64; 4000]);
+    let barrier = Arc::new(std::sync::Barrier::new(6));
+    let threads = ["one", "two", "three", "four", "five"].map(|name| {
+        let (state, barrier) = (Arc::clone(&state), Arc::clone(&barrier));
+        let work = move || {
+            let own = black_box(state);
+            barrier.wait();
+            barrier.wait();
+            black_box(&own)[0]
+        };
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        thread.spawn(work).expect("a thread")
+    });
+    drop(state);
+    barrier.wait();
+    hold(());
+    barrier.wait();
+    for thread in threads {
+        assert_eq!(thread.join().expect("no panic"), 7);
+    }
+}
+
+/// Equal at first, and counted one by one later.
+struct InUse {
+    hits: AtomicU64,
+    _queue: Mutex<Vec<u8>>,
+    _limits: [u64; 12],
+}
+
+fn sessions_in_use() -> Vec<Arc<InUse>> {
+    let session = |_| {
+        let session = InUse {
+            hits: AtomicU64::new(0),
+            _queue: Mutex::default(),
+            _limits: [5; 12],
+        };
+        session.hits.store(0, Ordering::Relaxed);
+        Arc::new(session)
+    };
+    (0..10_000).map(session).collect()
+}
+
+struct Player {
+    seen: Cell<u64>,
+    _state: [u64; 12],
+}
+
+fn players() -> Vec<Rc<Player>> {
+    let player = |_| {
+        let player = Player {
+            seen: Cell::new(1),
+            _state: [5; 12],
+        };
+        player.seen.set(0);
+        Rc::new(player)
+    };
+    (0..10_000).map(player).collect()
+}
+
+#[derive(Default)]
+struct Itself {
+    _state: [u64; 12],
+    own: RefCell<Option<Rc<Itself>>>,
+}
+
+fn itself() {
+    let keep = std::thread::spawn(move || {
+        for _ in 0..2000 {
+            let value = Rc::new(Itself::default());
+            *value.own.borrow_mut() = Some(Rc::clone(&value));
+        }
+        vec![7_u8; 1 << 16]
+    });
+    hold(keep.join().expect("no panic"));
+}
+
+fn always() {
+    let keep = std::thread::spawn(move || {
+        for number in 0..2000 {
+            std::mem::forget(job(number));
+        }
+        vec![7_u8; 1 << 16]
+    });
+    hold(keep.join().expect("no panic"));
+}
+
+/// Its pointers lie at odd addresses.
+#[repr(C, packed)]
+struct Packed {
+    _tag: u8,
+    _text: Box<[u8; 200]>,
+    _list: Vec<u16>,
+}
+
+#[inline(never)]
+fn packed() -> Vec<Packed> {
+    let packed = |number: u16| Packed {
+        _tag: number as u8,
+        _text: Box::new([7; 200]),
+        _list: (0..number % 300 + 1).collect(),
+    };
+    (0..4000).map(packed).collect()
 }
 
 /// Each result is made between two buffers that are freed when all results are there.

@@ -5,19 +5,24 @@
 //! So other allocations of the runtime (threads, output) do not affect the figures.
 
 mod advice;
+mod fail;
 mod growth;
 mod held;
 mod inner;
+mod lengths;
 mod phases;
 mod processes;
 mod signals;
+mod skewed;
 mod stacks;
 mod survive;
 mod tally;
 mod threads;
 mod trust;
 
+pub use fail::QUIET_BYTES;
 pub use held::hold;
+pub use skewed::KINDS as SKEWED_KINDS;
 
 pub use tally::{Block, Tally};
 
@@ -77,6 +82,9 @@ pub fn run(name: &str, words: &[&str]) -> ExitCode {
             let kind = words.first().copied().unwrap_or_default();
             held::run(kind, words.get(1) == Some(&"remedy"));
         }
+        "fail" => fail::run(),
+        "skewed" => skewed::run(number(0), number(1)),
+        "lengths" => lengths::run(words.first().copied().unwrap_or_default()),
         "bounded" => phases::bounded(number(0), number(1)),
         _ => {
             return trust::run(name, words).unwrap_or_else(|| panic!("no case is called {name:?}"));

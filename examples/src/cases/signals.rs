@@ -16,11 +16,15 @@ extern "C" fn handler(_: libc::c_int) {
     HANDLED.fetch_add(1, Relaxed);
 }
 
-/// Allocates while a timer interrupts as often as the system allows. The handler allocates too.
-pub(super) fn timer(milliseconds: usize) {
+/// Allocates until a timer has interrupted `signals` times. The handler allocates too.
+///
+/// Each alarm rings once, and the loop below sets the next one. A timer that repeats by itself
+/// would ring again before the handler has returned where recording three events takes longer than
+/// the interval, and the program would never leave the handler.
+pub(super) fn timer(signals: usize) {
     let work = phase("work");
-    // SAFETY: the handler does only what is async-signal-safe in this program, and the structures
-    // are valid.
+    // SAFETY: the handler does only what is async-signal-safe in this program, and the structure is
+    // valid.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as extern "C" fn(libc::c_int) as usize;
@@ -29,22 +33,13 @@ pub(super) fn timer(milliseconds: usize) {
             libc::sigaction(libc::SIGALRM, &action, std::ptr::null_mut()),
             0
         );
-        let often = libc::timeval {
-            tv_sec: 0,
-            tv_usec: 20,
-        };
-        let timer = libc::itimerval {
-            it_interval: often,
-            it_value: often,
-        };
-        assert_eq!(
-            libc::setitimer(libc::ITIMER_REAL, &timer, std::ptr::null_mut()),
-            0
-        );
     }
-    let begin = std::time::Instant::now();
-    let mut round = 0u64;
-    while begin.elapsed().as_millis() < milliseconds as u128 {
+    // Delays of different lengths, so that signals come at every place of the loop whatever the
+    // machine's speed.
+    let random = &mut crate::data::Random::new(5);
+    let (mut handled, mut round) = (0, 0u64);
+    alarm(random);
+    while handled < signals as u64 {
         let mut block = Block::new(&TALLY, 100, 8);
         block.resize(120);
         drop(block);
@@ -58,22 +53,30 @@ pub(super) fn timer(milliseconds: usize) {
         if round.is_multiple_of(4096) {
             tracking_alloc::mark("moment");
         }
+        let now = HANDLED.load(Relaxed);
+        if now != handled {
+            handled = now;
+            alarm(random);
+        }
     }
-    // SAFETY: this stops the timer.
-    unsafe {
-        let never = libc::timeval {
-            tv_sec: 0,
-            tv_usec: 0,
-        };
-        let timer = libc::itimerval {
-            it_interval: never,
-            it_value: never,
-        };
-        libc::setitimer(libc::ITIMER_REAL, &timer, std::ptr::null_mut());
-    }
+    // The last alarm may still ring, so its handler may not count behind the printed figures.
+    // SAFETY: an ignored signal runs no handler.
+    unsafe { libc::signal(libc::SIGALRM, libc::SIG_IGN) };
     drop(work);
     println!("handled={} rounds={round}", HANDLED.load(Relaxed));
     TALLY.print();
+}
+
+/// Sets an alarm that rings once, within 200 us.
+fn alarm(random: &mut crate::data::Random) {
+    let micros = |tv_usec| libc::timeval { tv_sec: 0, tv_usec };
+    let once = libc::itimerval {
+        it_interval: micros(0),
+        it_value: micros(1 + (random.bits() % 200) as libc::suseconds_t),
+    };
+    // SAFETY: the structure is valid.
+    let set = unsafe { libc::setitimer(libc::ITIMER_REAL, &once, std::ptr::null_mut()) };
+    assert_eq!(set, 0);
 }
 
 /// Checks that `errno` is unchanged by allocations and frees, on cold paths too.

@@ -8,9 +8,10 @@
 pub(crate) mod places;
 
 use heapglass_examples::recorded;
+use heapglass_limits::Command;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 use tracking_alloc_recording::Recording;
 
 /// A target program that will record into a folder of its own.
@@ -84,7 +85,7 @@ impl Target {
     pub(crate) fn limit(mut self, resource: libc::__rlimit_resource_t, most: u64) -> Target {
         // SAFETY: setrlimit is async-signal-safe.
         unsafe {
-            self.command.pre_exec(move || {
+            self.command.as_std().pre_exec(move || {
                 let limit = libc::rlimit {
                     rlim_cur: most,
                     rlim_max: most,

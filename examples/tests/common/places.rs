@@ -16,7 +16,7 @@ pub(crate) struct Place {
     pub(crate) kind: u32,
     pub(crate) flags: u32,
     pub(crate) values: u64,
-    pub(crate) retained_bytes: i64,
+    pub(crate) stayed_bytes: i64,
     /// Its sums without the places inside it.
     pub(crate) own: Sums,
 }
@@ -71,7 +71,7 @@ impl<'a> Places<'a> {
                 kind: scope.kind,
                 flags: scope.flags,
                 values: self.visits[number],
-                retained_bytes: scope.retained_bytes,
+                stayed_bytes: scope.stayed_bytes,
                 own: self.sums[number],
             });
         }

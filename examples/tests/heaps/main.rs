@@ -11,7 +11,8 @@ mod structures;
 
 use allocator::{Inner, Recorded};
 use heapglass_profiler::snapshot::{
-    Analysis, HeapBuilder, Kind, Memory, Reach, RootKind, Shape, SiteShapes, WordOrders, analyse,
+    Analysis, BlockKind, HeapBuilder, Memory, Reach, RootKind, Shape, SiteShapes, WordOrders,
+    analyse,
 };
 use std::fs::File;
 use std::io;
@@ -34,12 +35,12 @@ impl Memory for Own {
 fn layouts() -> SiteShapes {
     let shape = |site: Site| {
         let (kind, element) = match site {
-            Site::String | Site::OsString | Site::PathBuf => (Kind::List, Some(1)),
-            Site::Vec | Site::BinaryHeap => (Kind::List, None),
-            Site::VecDeque => (Kind::Deque, None),
-            Site::HashMap | Site::HashSet => (Kind::Table, None),
-            Site::Box | Site::Hidden => (Kind::Boxed, None),
-            Site::Rc | Site::Arc | Site::Cycle => (Kind::Counted, None),
+            Site::String | Site::OsString | Site::PathBuf => (BlockKind::List, Some(1)),
+            Site::Vec | Site::BinaryHeap => (BlockKind::List, None),
+            Site::VecDeque => (BlockKind::Deque, None),
+            Site::HashMap | Site::HashSet => (BlockKind::Table, None),
+            Site::Box | Site::Hidden => (BlockKind::Boxed, None),
+            Site::Rc | Site::Arc | Site::Cycle => (BlockKind::Counted, None),
         };
         Shape::new(kind, element, site as u64)
     };
@@ -123,8 +124,10 @@ fn compare(inner: Inner, blocks: usize, seed: u64) {
     println!("{says}: {lists} lists, unused {list_unused}: {own:?}");
     assert_eq!(own.blocks, lists, "{says}");
     assert!(at_least(own.known, lists, 995), "{says}: {own:?}");
+    // Words beyond the length of a list may be those of an older value, and point to a block that
+    // nothing else reaches. Then how much of the list is in use is not known.
     assert!(
-        close(own.unused, list_unused, 5),
+        own.unused <= list_unused && at_least(own.unused, list_unused, 980),
         "{says}: {own:?} {list_unused}"
     );
     assert!(
@@ -176,12 +179,14 @@ fn compare(inner: Inner, blocks: usize, seed: u64) {
     assert!(at_least(cycles.blocks, cycle_blocks, thousandths), "{says}");
     assert!(cycles.blocks <= cycle_blocks, "{says}: {cycles:?}");
 
-    // Nothing seems to hold these: nearly all blocks of their site are not reached, without a
-    // cycle. That is how hidden pointers look, and how a reader knows not to call it a leak.
+    // Nothing seems to hold these: no value owns nearly all blocks of their site, without a cycle.
+    // That is how hidden pointers look, and how a reader knows not to call it a leak. To some of
+    // them, words beyond the length of a list point, which are there since before the list.
     let own = found(&analysis, &[Site::Hidden]);
     println!("{says}: {hidden} hidden blocks: {own:?}");
     assert_eq!(own.blocks, hidden, "{says}");
-    assert!(at_least(own.not_reached, hidden, 900), "{says}: {own:?}");
+    assert!(at_least(own.not_owned, hidden, 900), "{says}: {own:?}");
+    assert!(at_least(own.not_reached, hidden, 400), "{says}: {own:?}");
     let figures = of(Site::Hidden);
     assert_eq!(figures.not_reached_blocks, own.not_reached, "{says}");
     let is_hidden = |block: usize| analysis.heap().block(block).site == Site::Hidden as u32;

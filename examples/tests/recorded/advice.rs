@@ -44,7 +44,7 @@ impl Pair {
         let of = |profile: &Profile| {
             let totals = profile.totals();
             let measure = self.finding.measure;
-            (measure.of(totals), measure.blocks(totals).0)
+            (measure.of(totals), measure.blocks(totals).0.value)
         };
         let (before, after) = (of(&self.before), of(&self.after));
         (before.0.saturating_sub(after.0), before.1 - after.1)
@@ -191,4 +191,37 @@ fn a_field_that_is_filled_in_place_saves_what_was_made_anew() {
     };
     assert_eq!(of("MaybeNamed.name"), (4000, 4000));
     assert_eq!(of("MaybeNamed.place"), (4000, 1));
+}
+
+fn findings(case: &str) -> Vec<Finding> {
+    let mut target = Target::case(&["advice", case, "before"]);
+    target.succeed();
+    let profile = open(&target.recording(), &OpenOptions::default(), &|_| ()).expect("a recording");
+    advise(&profile, true)
+}
+
+#[test]
+fn steps_of_growth_are_no_small_strings() {
+    let found = findings("long_strings");
+    let wrong = found
+        .iter()
+        .find(|finding| finding.kind == Kind::SmallStrings);
+    assert_eq!(wrong, None);
+}
+
+#[test]
+fn an_arena_is_what_a_phase_holds() {
+    let found = findings("amplification_of_an_arena");
+    let finding = found
+        .iter()
+        .find(|finding| finding.kind == Kind::Amplification);
+    let finding = finding.unwrap_or_else(|| panic!("{found:#?}"));
+    let most = finding
+        .evidence
+        .iter()
+        .find(|(key, _)| *key == "most_bytes");
+    let (_, most) = most.expect("a part");
+    assert!(*most > finding.of_bytes / 10 * 9, "{finding:#?}");
+    assert!(finding.place.location.contains("decode"), "{finding:#?}");
+    assert!(finding.why.contains("people"), "{finding:#?}");
 }

@@ -3,10 +3,10 @@
 
 use crate::common::{Target, assert_consistent};
 use heapglass_examples::recorded;
+use heapglass_limits::Command;
 use heapglass_profiler::report::{self, ReportOptions};
 use heapglass_profiler::table::By;
 use std::path::Path;
-use std::process::Command;
 
 fn run(command: &mut Command) {
     let output = command.output().expect("it starts");

@@ -175,7 +175,7 @@ fn profiled_allocates_what_bare_does_and_its_places_sum_to_it() {
         );
         let live = profiled[0] as i64 - profiled[2] as i64;
         assert_eq!(
-            within[0].retained_bytes, live,
+            within[0].stayed_bytes, live,
             "{name}: what stays of the phase"
         );
         // These formats have memory of their own around the value: parsed in advance, or a buffer
@@ -183,7 +183,7 @@ fn profiled_allocates_what_bare_does_and_its_places_sum_to_it() {
         let around = ["toml", "yaml", "json-reader"].contains(&line.format.as_str());
         if !around && line.feature != "raw value" {
             assert_eq!(
-                within[1].retained_bytes, live,
+                within[1].stayed_bytes, live,
                 "{name}: what stays of the root"
             );
             assert_eq!(

@@ -4,8 +4,8 @@
 use crate::common::places::{Place, Places, step, total};
 use crate::common::{Target, assert_consistent, number};
 use heapglass_examples::recorded;
+use heapglass_limits::Command;
 use std::collections::BTreeMap;
-use std::process::Command;
 use tracking_alloc_recording::{FootprintValue, Recording};
 
 /// Returns the cargo metadata of this workspace, which is the input of the demo.

@@ -4,8 +4,8 @@
 use crate::common::Target;
 use heapglass_examples::oracle::WORKLOADS;
 use heapglass_examples::recorded;
+use heapglass_limits::Command;
 use serde_json::Value;
-use std::process::Command;
 use tracking_alloc_recording::Recording;
 
 fn dhat(workload: &str) -> Value {

@@ -76,7 +76,7 @@ fn eight_threads_that_enter_a_phase_by_its_handle_count_there() {
         (load.entered, load.input_bytes, load.records),
         (1, 8_000, 80)
     );
-    assert_eq!(load.retained_bytes, live_bytes);
+    assert_eq!(load.stayed_bytes, live_bytes);
     // The time of the phase alone: not summed over threads, nor longer after its end.
     let wall_ns = crate::common::number(&printed, "wall_ns");
     let elapsed_ns = load.value_bytes;

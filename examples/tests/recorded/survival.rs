@@ -227,7 +227,7 @@ fn a_full_disk_ends_growth_and_nothing_else() {
              '{program}' many-sites 20000; status=$?; cat '{folder}/out.hg' >&3 2> /dev/null; exit $status"
         );
         let kept = tempfile::NamedTempFile::new().expect("a file");
-        let mut command = std::process::Command::new("unshare");
+        let mut command = heapglass_limits::Command::new("unshare");
         command.args([
             "--mount",
             "sh",

@@ -73,11 +73,11 @@ fn every_byte_of_a_thousand_interleaved_tasks_is_in_its_own_phase_and_field() {
             "{phase}"
         );
         assert_eq!(
-            at(&within, "Job").retained_bytes,
+            at(&within, "Job").stayed_bytes,
             (ROUNDS * stays) as i64,
             "{phase}"
         );
-        assert_eq!(within[0].retained_bytes, (ROUNDS * stays) as i64, "{phase}");
+        assert_eq!(within[0].stayed_bytes, (ROUNDS * stays) as i64, "{phase}");
         assert_eq!(within.len(), 5, "{phase}: {within:?}");
     }
     let used = recording

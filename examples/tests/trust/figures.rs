@@ -168,7 +168,7 @@ fn one(moved: bool) -> [[u64; 13]; 4] {
 fn one_by_everything(profile: &Profile, moved: bool) {
     let expected = one(moved);
     let all = sum(&expected);
-    for by in By::ALL {
+    for by in By::COUNTED {
         let json = report(profile, by);
         assert_eq!(figures(&json["totals"]), all);
         assert_eq!(json["rows_sum_to_totals"], by != By::Arena, "{by:?}");
@@ -201,7 +201,7 @@ fn one_by_everything(profile: &Profile, moved: bool) {
     let phases = [("(no phase)", none), ("a", a), ("b", b), ("b > c", c)];
     assert_eq!(rows(&json), phases);
     let b_and_c = sum(&[b, c]);
-    for (key, inner, entered, said, retained) in [
+    for (key, inner, entered, said, stayed) in [
         ("(no phase)", all, 0, [0, 0], Value::Null),
         ("a", a, 1, [32, 4], json!(0)),
         ("b", b_and_c, 1, [0, 0], json!(7 - 100)),
@@ -211,11 +211,11 @@ fn one_by_everything(profile: &Profile, moved: bool) {
         assert_eq!(figures(&row["with_inner"]), inner, "{key}");
         assert_eq!(row["entered"], entered, "{key}");
         assert_eq!(json!([row["input_bytes"], row["records"]]), json!(said));
-        assert_eq!(row["retained_bytes"], retained, "{key}");
+        assert_eq!(row["stayed_bytes"], stayed, "{key}");
     }
     let a = row(&json, "a");
     // Five blocks.
-    let per = |input: f64| json!({"total": 304.0 / input, "blocks": 5.0 / input, "retained": 0.0, "peak": 0.0});
+    let per = |input: f64| json!({"total": 304.0 / input, "blocks": 5.0 / input, "stayed": 0.0, "peak": 0.0});
     assert_eq!(a["per_input_byte"], per(32.0));
     assert_eq!(a["per_record"], per(4.0));
     assert_eq!(row(&json, "b").get("per_record"), None);
@@ -340,17 +340,20 @@ fn a_refused_request_that_ended_the_program_is_the_first_line() {
 #[test]
 fn memory_that_the_allocator_keeps_is_told_from_live_memory() {
     const MIB: u64 = 1 << 20;
-    let json = report(&finished("figures-kept", "system"), By::Site);
+    // A reading that takes long is abandoned, so on a slow machine the last one may be of an
+    // earlier moment.
+    let mut runs = (0..50).map(|_| report(&finished("figures-kept", "system"), By::Site));
+    let is_of_the_end =
+        |json: &Value| json["last_resident"]["live_bytes"] == json["totals"]["live_bytes"];
+    let json = runs
+        .find(is_of_the_end)
+        .expect("a run with a reading of its end");
     let last = &json["last_resident"];
     let bytes = |key: &str| {
         last[key]
             .as_u64()
             .unwrap_or_else(|| panic!("{key} of {last}"))
     };
-    assert_eq!(
-        bytes("live_bytes"),
-        json["totals"]["live_bytes"].as_u64().expect("live")
-    );
     let kept = bytes("kept_bytes");
     assert!((60 * MIB..72 * MIB).contains(&kept), "{last}");
     assert!(bytes("other_bytes") < 16 * MIB, "{last}");
@@ -372,8 +375,8 @@ fn two_by_everything(profile: &Profile) {
     assert_eq!(figures(&json["totals"]), all);
     let expected = [("(no phase)", none), ("make", make), ("use", used)];
     assert_eq!(rows(&json), expected);
-    assert_eq!(row(&json, "make")["retained_bytes"], 1350);
-    assert_eq!(row(&json, "use")["retained_bytes"], 470 - 1000 - 300 - 70);
+    assert_eq!(row(&json, "make")["stayed_bytes"], 1350);
+    assert_eq!(row(&json, "use")["stayed_bytes"], 470 - 1000 - 300 - 70);
     nothing_is_lost(&json);
     // A block freed by the other thread counts as freed there.
     let json = report(profile, By::Thread);
@@ -437,7 +440,9 @@ fn frees_of_blocks_older_than_the_recording_are_a_loss_that_is_told() {
     );
     let losses = json["losses"].to_string();
     assert!(
-        losses.contains("1 free of blocks older than the recording"),
+        losses.contains(
+            "1 free of blocks that were not recorded could not be counted: they are older"
+        ),
         "{losses}"
     );
 }
@@ -487,7 +492,7 @@ fn fields_and_types_of_what_was_deserialized() {
             (&json!(false), &json!(false))
         );
     }
-    assert_eq!(row(&json, keys[0])["retained_bytes"], all[4] + 4 + 16);
+    assert_eq!(row(&json, keys[0])["stayed_bytes"], all[4] + 4 + 16);
     let json = report(&profile, By::Type);
     for (key, own, path) in [
         ("Vec<City>", list, keys[0]),

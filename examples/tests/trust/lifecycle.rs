@@ -31,6 +31,6 @@ fn entered(recording: &Recording, name: &str) -> u64 {
 /// Checks that every scope's retained bytes are known, because every thread had a lane of its own.
 fn assert_retained_is_known(recording: &Recording) {
     for scope in &recording.scopes {
-        assert_eq!(scope.flags & scope_flags::RETAINED_UNKNOWN, 0, "{scope:?}");
+        assert_eq!(scope.flags & scope_flags::STAYED_UNKNOWN, 0, "{scope:?}");
     }
 }

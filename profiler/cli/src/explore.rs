@@ -68,7 +68,7 @@ struct Recording {
     /// The `--own` and `--debug-dir` options that matched nothing when the recording was last
     /// loaded.
     unmatched: Arc<Mutex<Vec<String>>>,
-    /// The snapshots that were taken meanwhile. The recording of a running program has none.
+    /// The snapshots that were taken meanwhile, if no run keeps them beside the recording.
     taken: Vec<Snapshot>,
 }
 
@@ -84,9 +84,7 @@ impl Source for Recording {
     ) -> Result<Profile, String> {
         let mut profile = open::open_quietly(&mut self.session, &self.path, progress, early)
             .map_err(|error| error.to_string())?;
-        for snapshot in &self.taken {
-            profile.add_snapshot(snapshot.clone());
-        }
+        open::add_taken(&mut profile, &self.taken);
         *self
             .unmatched
             .lock()

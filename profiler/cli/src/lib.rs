@@ -30,7 +30,6 @@ mod error;
 mod executable;
 mod explore;
 mod files;
-mod held;
 mod no_effect;
 mod open;
 mod preload;

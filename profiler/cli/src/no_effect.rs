@@ -18,6 +18,13 @@ pub(crate) fn warn(option: impl Display, why: impl Display) {
 /// Warns about options that do not apply to this kind of row.
 pub(crate) fn warn_of_rows(by: By, measure: Measure, frames: Frames, symbols: &Symbols) {
     let of_rows = by.name();
+    if frames != Frames::Folded && by == By::Holder {
+        warn(
+            format_args!("--frames {}", frames.name()),
+            "holders have no stacks; use it with --by site or --by function",
+        );
+        return;
+    }
     if frames != Frames::Folded && !matches!(by, By::Site | By::Function) {
         warn(
             format_args!("--frames {}", frames.name()),

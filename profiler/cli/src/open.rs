@@ -9,6 +9,7 @@ use heapglass_profiler::diff::Recording;
 #[cfg(feature = "parquet")]
 use heapglass_profiler::profile::Process;
 use heapglass_profiler::profile::Profile;
+use heapglass_profiler::snapshot::Snapshot;
 use heapglass_profiler::units::printable;
 use heapglass_profiler::{Early, OpenOptions, Progress, Session};
 use tracking_alloc_recording::VERSION;
@@ -152,6 +153,17 @@ fn sentence(progress: Progress<'_>) -> String {
     match progress.total {
         0 => format!("reading symbols of {name}"),
         total => format!("reading symbols of {name}: {} of {total}", progress.done),
+    }
+}
+
+/// Adds the snapshots that were taken of a live recording, unless it has them: `heapglass run`
+/// keeps those that it takes.
+pub(crate) fn add_taken(profile: &mut Profile, taken: &[Snapshot]) {
+    for snapshot in taken {
+        let mut known = profile.snapshots().iter();
+        if known.all(|known| known.moment() != snapshot.moment()) {
+            profile.add_snapshot(snapshot.clone());
+        }
     }
 }
 

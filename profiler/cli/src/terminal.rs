@@ -66,7 +66,7 @@ fn in_colour(style: Style) -> (&'static str, &'static str) {
 
 /// Returns the number of columns of the terminal on `stream`. Falls back to COLUMNS if there is no
 /// terminal or its size is unknown.
-fn columns(stream: &impl IsTerminal) -> Option<usize> {
+pub(crate) fn columns(stream: &impl IsTerminal) -> Option<usize> {
     let size = || tcgetwinsize(std::io::stderr()).or_else(|_| tcgetwinsize(std::io::stdout()));
     let size = stream.is_terminal().then(size).and_then(Result::ok);
     size.map(|size| size.ws_col.into())

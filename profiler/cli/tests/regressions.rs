@@ -7,8 +7,8 @@
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 
+use heapglass_limits::Command;
 use std::path::Path;
-use std::process::Command;
 
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();

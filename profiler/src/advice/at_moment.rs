@@ -6,11 +6,15 @@ use std::collections::HashSet;
 use rustc_hash::FxHashMap;
 
 use super::finding::{Confidence, Finding, FromSnapshot, Kind, Place};
-use super::group::{Group, can_change, own_crates};
+use super::group::{Group, can_call, can_change, own_crates};
+use crate::containers::{BlockKind, block_kind};
 use crate::profile::{Measure, Profile, TypeKind};
 use crate::snapshot::{HolderName, RootKind, SiteFigures, Snapshot};
 use crate::table::label_of;
 use crate::units::{Bytes, counted, printable};
+
+/// A snapshot shows what stays if it was taken in the last part of this many of the recording.
+const NEAR_END: u64 = 50;
 
 /// A snapshot whose figures are looked up by group.
 pub(super) struct AtMoment<'a> {
@@ -34,19 +38,45 @@ pub(super) enum Form {
 }
 
 impl<'a> AtMoment<'a> {
-    /// Takes the snapshot with most live bytes. Returns `None` if there is no snapshot.
-    pub(super) fn of(profile: &'a Profile) -> Option<AtMoment<'a>> {
-        let snapshots = profile.snapshots().iter();
-        let snapshot = snapshots.max_by_key(|snapshot| live_bytes(snapshot))?;
+    /// Returns the snapshots to look at: that with most live bytes, and the last one, which shows
+    /// what stays. There is only one if they are the same.
+    pub(super) fn all(profile: &'a Profile) -> Vec<AtMoment<'a>> {
+        let snapshots = profile.snapshots();
+        let largest = snapshots.iter().max_by_key(|snapshot| live_bytes(snapshot));
+        let last = snapshots
+            .iter()
+            .max_by_key(|snapshot| snapshot.moment().time_ns)
+            .filter(|last| largest.is_none_or(|largest| !std::ptr::eq(*last, largest)));
+        let looked_at = largest.into_iter().chain(last);
+        looked_at
+            .map(|snapshot| AtMoment::of(profile, snapshot))
+            .collect()
+    }
+
+    fn of(profile: &'a Profile, snapshot: &'a Snapshot) -> AtMoment<'a> {
         let sites = snapshot.sites().iter();
         let by_site = sites.filter_map(|(site, figures)| Some(((*site)?, figures)));
-        Some(AtMoment {
+        AtMoment {
             profile,
             snapshot,
             by_site: by_site.collect(),
             own: own_crates(profile),
             held: snapshot.held().iter().map(|held| held.bytes).collect(),
-        })
+        }
+    }
+
+    /// Returns `true` if this snapshot shows a finding.
+    pub(super) fn is_of(&self, finding: &Finding) -> bool {
+        let time_ns = self.snapshot.moment().time_ns;
+        let snapshot = finding.snapshot.as_ref();
+        snapshot.is_some_and(|snapshot| snapshot.time_ns == time_ns)
+    }
+
+    /// Returns `true` if the snapshot shows what is live at the end, or now.
+    fn is_at_end(&self) -> bool {
+        let moment = self.snapshot.moment();
+        let duration_ns = self.profile.process().duration_ns;
+        moment.label == "exit" || moment.time_ns >= duration_ns - duration_ns / NEAR_END
     }
 
     /// Returns `true` if the program's peak came after this moment and is more than 1 % larger.
@@ -92,6 +122,7 @@ impl<'a> AtMoment<'a> {
                 label: moment.label.clone(),
                 time_ns: moment.time_ns,
                 live_bytes: live_bytes(self.snapshot),
+                at_end: self.is_at_end(),
             }),
             confidence: Confidence::Exact,
             place,
@@ -99,6 +130,7 @@ impl<'a> AtMoment<'a> {
             evidence: Vec::new(),
             why: String::new(),
             remedy: String::new(),
+            alternative_to: None,
         }
     }
 
@@ -106,20 +138,24 @@ impl<'a> AtMoment<'a> {
     pub(super) fn form(&self, group: &Group) -> Form {
         let site = group.sites(self.profile).next();
         let contents = site.and_then(|site| site.contents);
-        let allocating = contents.map(|contents| contents.allocating.unwrap_or(contents.container));
-        let Some(name) = self.profile.named_type(allocating) else {
-            return Form::Other;
-        };
-        let name = name.full.split('<').next().unwrap_or_default();
-        match name.rsplit("::").next().unwrap_or(name) {
-            "Vec" | "VecDeque" | "BinaryHeap" | "String" | "OsString" | "PathBuf" => Form::List,
-            "HashMap" | "HashSet" | "HashTable" | "IndexMap" | "IndexSet" => Form::Table,
+        let name = |of| Some(self.profile.named_type(of)?.full.as_str());
+        let container = contents.and_then(|contents| name(Some(contents.container)));
+        let allocating = contents.and_then(|contents| name(contents.allocating));
+        match container.map(|container| block_kind(container, allocating)) {
+            Some(BlockKind::List | BlockKind::Deque | BlockKind::Elements) => Form::List,
+            Some(BlockKind::Table) => Form::Table,
             _ => Form::Other,
         }
     }
 
-    /// Returns `true` if the program can choose another type for a group, or call the container's
-    /// methods: its own code asked for the blocks, or they are part of a type of its own.
+    /// Returns `true` if the program can call the methods of a group's containers.
+    pub(super) fn can_call(&self, group: &Group) -> bool {
+        let mut sites = group.sites(self.profile);
+        sites.any(|site| can_call(self.profile, &self.own, site))
+    }
+
+    /// Returns `true` if the program can choose another type for a group: its own code asked for
+    /// the blocks, or they are part of a type of its own.
     pub(super) fn can_change(&self, group: &Group) -> bool {
         let mut sites = group.sites(self.profile);
         sites.any(|site| can_change(self.profile, &self.own, site))

@@ -3,7 +3,8 @@
 use super::at_moment::{AtMoment, Form, blocks_of};
 use super::finding::{Confidence, Finding, Kind};
 use super::group::{Group, calls, constructor};
-use crate::profile::{Profile, TypeKind};
+use super::methods::{exact_type, shrinks};
+use crate::profile::Profile;
 use crate::units::{Bytes, Count, Share};
 
 /// Returns the finding for the containers of a group that hold something.
@@ -49,18 +50,21 @@ pub(super) fn find_unused(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
 }
 
 fn shrinking(at: &AtMoment<'_>, group: &Group) -> String {
-    let (name, kind) = named(at.profile, group);
-    if !at.can_change(group) {
+    let full = container(at.profile, group);
+    let name = constructor(full);
+    if !at.can_call(group) {
         return format!(
-            "A library fills this {name}: `shrink_to_fit()` it where you own it, or look for a limit \
-             of the library."
+            "A library fills this {name}: give it the capacity that is needed if it takes one, or \
+             look for a limit of the library."
         );
     }
-    let fixed = match (kind, name.as_str()) {
-        (TypeKind::Text, "String") => ", or keep it as `Box<str>`",
-        (TypeKind::Sequence, "Vec") => ", or keep it as `Box<[T]>`",
-        _ => "",
-    };
+    if !shrinks(full) {
+        return format!(
+            "Make the {name} with the capacity that is needed, or copy what it holds into a new one \
+             once it is filled."
+        );
+    }
+    let fixed = exact_type(full).map_or_else(String::new, |of| format!(", or keep it as `{of}`"));
     if has_capacity(at.profile, group) {
         format!(
             "Give `with_capacity` the length that is needed, or `shrink_to_fit()` the {name} once it \
@@ -77,12 +81,15 @@ pub(super) fn find_empty(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
     if figures.empty_bytes == 0 || at.form(group) == Form::Other {
         return None;
     }
-    let (name, _) = named(at.profile, group);
-    let remedy = if !at.can_change(group) {
+    let full = container(at.profile, group);
+    let name = constructor(full);
+    let remedy = if !at.can_call(group) {
         format!(
             "A library made this {name}: look for an option that frees it while it is not used, or \
              a smaller initial capacity."
         )
+    } else if !shrinks(full) {
+        format!("Put an empty {name} in its place when it was emptied, such as with `mem::take`.")
     } else if has_capacity(at.profile, group) {
         format!(
             "Make it with `{name}::new()`, which allocates nothing, and reserve when the first \
@@ -114,11 +121,10 @@ pub(super) fn find_empty(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
     })
 }
 
-fn named(profile: &Profile, group: &Group) -> (String, TypeKind) {
-    group.container(profile).map_or_else(
-        || ("container".to_owned(), TypeKind::Other),
-        |(full, kind)| (constructor(full), kind),
-    )
+/// Returns the full name of a group's container.
+fn container<'a>(profile: &'a Profile, group: &Group) -> &'a str {
+    let found = group.container(profile);
+    found.map_or("container", |(full, _)| full)
 }
 
 fn has_capacity(profile: &Profile, group: &Group) -> bool {

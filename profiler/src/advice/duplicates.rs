@@ -1,7 +1,8 @@
 //! Values that equal another one.
 //!
 //! Only values that nobody changes can be shared: texts, and what is shared already. Two lists of
-//! zeros are equal too, and may be scratch memory of two threads.
+//! zeros are equal too, and may be scratch memory of two threads. What code may change through a
+//! shared reference, such as a counter, equals nothing in a snapshot.
 
 use super::at_moment::{AtMoment, blocks_of};
 use super::finding::{Confidence, Finding, Kind};
@@ -19,14 +20,14 @@ pub(super) fn find(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
         return None;
     }
     let distinct = figures.blocks.saturating_sub(figures.repeated_blocks);
-    let (full, kind) = group.container(at.profile)?;
+    let (_, kind) = group.container(at.profile)?;
     let (cost, remedy) = match kind {
         TypeKind::Text => (
             distinct.saturating_mul(COUNTS),
             "Keep one copy of each and share it, such as an `Arc<str>` that a `HashSet<Arc<str>>` \
              gives out while the data is read, or number the texts.",
         ),
-        TypeKind::Shared if !may_change(full) => (
+        TypeKind::Shared => (
             0,
             "Look each value up before another one is made, and clone the one that is there.",
         ),
@@ -49,18 +50,15 @@ pub(super) fn find(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
             ("distinct_blocks", distinct),
         ],
         why: format!(
-            "{} of {} equal another one; {} are distinct.",
+            "{} of {} equal another one{}.",
             Count(figures.repeated_blocks),
             blocks_of(figures.blocks, group),
-            Count(distinct),
+            match distinct {
+                0 => ", which other code allocated".to_owned(),
+                _ => format!("; {} are distinct", Count(distinct)),
+            },
         ),
         remedy: remedy.to_owned(),
         ..finding
     })
-}
-
-/// Returns `true` if the value of a shared type can be changed in place.
-fn may_change(full: &str) -> bool {
-    let changing = ["Cell<", "Lock<", "Mutex<", "::Atomic", "Once"];
-    changing.iter().any(|name| full.contains(name))
 }

@@ -7,7 +7,7 @@ use crate::units::{Bytes, counted};
 
 /// Returns a finding for each site whose requests were refused.
 pub(super) fn find(profile: &Profile) -> Vec<Finding> {
-    let requests = profile.failed_requests.iter().enumerate();
+    let requests = profile.failed_requests().iter().enumerate();
     let found = requests.filter_map(|(at, request)| finding(profile, request, at == 0));
     found.collect()
 }
@@ -21,7 +21,7 @@ fn finding(profile: &Profile, request: &FailedRequest, is_last: bool) -> Option<
             counted(request.count, "request")
         );
     }
-    if is_last && profile.process.state == State::Ended {
+    if is_last && profile.process().state == State::Ended {
         why.push_str("; after that the program ended without finishing");
     }
     why.push('.');
@@ -33,6 +33,7 @@ fn finding(profile: &Profile, request: &FailedRequest, is_last: bool) -> Option<
         measure: Measure::Total,
         snapshot: None,
         holder: None,
+        alternative_to: None,
         confidence: Confidence::Exact,
         place: place_of(profile, request.site)?,
         evidence: vec![
@@ -40,7 +41,8 @@ fn finding(profile: &Profile, request: &FailedRequest, is_last: bool) -> Option<
             ("largest_bytes", request.largest_bytes),
         ],
         why,
-        remedy: "Check the size before the request, or call `try_reserve` and handle the error."
+        remedy: "Check the size before the request. A `Vec`, `String` or `HashMap` has `try_reserve`, which \
+            returns the error."
             .to_owned(),
     })
 }

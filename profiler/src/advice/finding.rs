@@ -1,5 +1,6 @@
 //! A finding: a change to make, the bytes and blocks that it saves, and the evidence.
 
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::profile::{Measure, Profile};
@@ -125,6 +126,64 @@ impl Kind {
     }
 }
 
+/// The bytes that a saving is counted in. Savings of different lists are never compared with each
+/// other: a byte that is allocated once more is not a byte that stays.
+///
+/// Findings are listed in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum SavesOf {
+    /// Bytes that are live at the end, or that grow.
+    Live,
+    /// Bytes that are live at the peak, or at a snapshot before the end.
+    Peak,
+    /// Resident memory that is no live block.
+    Resident,
+    /// Bytes or blocks that are allocated, however short they live.
+    Allocated,
+}
+
+impl SavesOf {
+    /// Every list, in order.
+    pub const ALL: [SavesOf; 4] = [
+        SavesOf::Live,
+        SavesOf::Peak,
+        SavesOf::Resident,
+        SavesOf::Allocated,
+    ];
+
+    /// Returns the word of JSON: `live`, `peak`, `resident` or `allocated`.
+    pub fn name(self) -> &'static str {
+        match self {
+            SavesOf::Live => "live",
+            SavesOf::Peak => "peak",
+            SavesOf::Resident => "resident",
+            SavesOf::Allocated => "allocated",
+        }
+    }
+
+    /// Returns the words after a saving: `of live bytes`, `at the peak`.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            SavesOf::Live => "of live bytes",
+            SavesOf::Peak => "at the peak",
+            SavesOf::Resident => "of resident memory",
+            SavesOf::Allocated => "of allocated bytes",
+        }
+    }
+
+    /// Returns the heading of the list.
+    pub fn heading(self) -> &'static str {
+        match self {
+            SavesOf::Live => "Live bytes: what stays, or grows",
+            SavesOf::Peak => "Bytes at the peak",
+            SavesOf::Resident => "Resident memory that is no live block",
+            SavesOf::Allocated => "Allocated bytes, however short they live",
+        }
+    }
+}
+
 /// The relation of a saving to the real one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -180,6 +239,18 @@ pub struct Place {
     pub sites: Vec<usize>,
 }
 
+impl Place {
+    /// Writes the entries of a place into a map.
+    pub(super) fn serialize_into<M: SerializeMap>(&self, json: &mut M) -> Result<(), M::Error> {
+        json.serialize_entry("type", &self.type_name)?;
+        json.serialize_entry("where", &self.location)?;
+        json.serialize_entry("field", &self.field)?;
+        json.serialize_entry("owner", &self.owner)?;
+        json.serialize_entry("file", &self.file)?;
+        json.serialize_entry("line", &self.line)
+    }
+}
+
 /// The snapshot that a finding is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -191,6 +262,8 @@ pub struct FromSnapshot {
     pub time_ns: u64,
     /// All bytes that were live.
     pub live_bytes: u64,
+    /// It was taken at the end of the recording: it shows what stays.
+    pub at_end: bool,
 }
 
 /// A change to make, and what it saves.
@@ -224,16 +297,45 @@ pub struct Finding {
     pub why: String,
     /// The change to make, one or two sentences.
     pub remedy: String,
+    /// The kind of a finding about the same bytes whose remedy excludes this one.
+    pub alternative_to: Option<Kind>,
 }
 
 impl Finding {
-    /// Returns the bytes that order findings: the saving; for a refused request, its size.
+    /// Returns the bytes that order the findings of a list: the saving; for a refused request, its
+    /// size.
     pub fn size(&self) -> u64 {
         if self.kind == Kind::FailedRequest {
             self.of_bytes
         } else {
             self.saves_bytes
         }
+    }
+
+    /// Returns the list that the finding belongs to. `None` if it saves nothing.
+    pub fn saves_of(&self) -> Option<SavesOf> {
+        if self.kind.saves_nothing() {
+            return None;
+        }
+        let is_earlier = |snapshot: &FromSnapshot| !snapshot.at_end;
+        Some(match (self.kind, self.measure) {
+            (Kind::PinnedPages | Kind::AllocatorRounding, _) => SavesOf::Resident,
+            (_, Measure::Total) => SavesOf::Allocated,
+            (_, Measure::Live) if self.snapshot.as_ref().is_some_and(is_earlier) => SavesOf::Peak,
+            (_, Measure::Live) => SavesOf::Live,
+            _ => SavesOf::Peak,
+        })
+    }
+
+    /// Returns what orders findings: refused requests first, then the lists, then what saves
+    /// nothing.
+    pub(super) fn list(&self) -> (bool, bool, Option<SavesOf>) {
+        let saves_of = self.saves_of();
+        (
+            self.kind != Kind::FailedRequest,
+            saves_of.is_none(),
+            saves_of,
+        )
     }
 
     /// Returns all bytes of the measure, of which the finding saves a part.
@@ -250,7 +352,6 @@ impl Finding {
 
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeMap;
         let evidence: std::collections::BTreeMap<&str, u64> =
             self.evidence.iter().copied().collect();
         let mut json = serializer.serialize_map(None)?;
@@ -259,17 +360,14 @@ impl Serialize for Finding {
         json.serialize_entry("saves_blocks", &self.saves_blocks)?;
         json.serialize_entry("of_bytes", &self.of_bytes)?;
         json.serialize_entry("measure", self.measure.name())?;
+        json.serialize_entry("saves_of", &self.saves_of())?;
         json.serialize_entry("snapshot", &self.snapshot)?;
         json.serialize_entry("confidence", self.confidence.name())?;
-        json.serialize_entry("type", &self.place.type_name)?;
-        json.serialize_entry("where", &self.place.location)?;
-        json.serialize_entry("field", &self.place.field)?;
-        json.serialize_entry("owner", &self.place.owner)?;
-        json.serialize_entry("file", &self.place.file)?;
-        json.serialize_entry("line", &self.place.line)?;
+        self.place.serialize_into(&mut json)?;
         json.serialize_entry("holder", &self.holder)?;
         json.serialize_entry("evidence", &evidence)?;
         json.serialize_entry("remedy", &self.remedy)?;
+        json.serialize_entry("alternative_to", &self.alternative_to)?;
         json.end()
     }
 }

@@ -5,6 +5,7 @@
 
 use super::finding::{Confidence, Finding, Kind};
 use super::group::{Group, constructor, sum};
+use super::methods::fits_arena;
 use crate::profile::{Measure, Profile};
 use crate::units::{Bytes, Count, printable};
 
@@ -26,7 +27,10 @@ fn is_drained(live: &[u64]) -> bool {
 /// the peak.
 pub(super) fn find(profile: &Profile, group: &Group, least_bytes: u64) -> Option<Finding> {
     let (full, _) = group.container(profile)?;
-    if !profile.capture.is_exact() || group.own_sites(profile).count() < group.sites.len() {
+    if !fits_arena(full) {
+        return None;
+    }
+    if !profile.capture().is_exact() || group.own_sites(profile).count() < group.sites.len() {
         return None;
     }
     let figures = sum(group.sites(profile));
@@ -43,7 +47,7 @@ pub(super) fn find(profile: &Profile, group: &Group, least_bytes: u64) -> Option
     // The rows of a peak between threads may miss that a block was freed just before.
     let sizes = profile.distribution(&group.sites);
     let (smallest, _) = sizes.classes().next()?;
-    if profile.capture.peak_error_bytes >= (*smallest.start()).max(1) {
+    if profile.capture().peak_error_bytes >= (*smallest.start()).max(1) {
         return None;
     }
     if is_drained(&profile.live_bytes_at_checkpoints(&group.sites)) {
@@ -58,6 +62,7 @@ pub(super) fn find(profile: &Profile, group: &Group, least_bytes: u64) -> Option
         measure: Measure::Total,
         snapshot: None,
         holder: None,
+        alternative_to: None,
         confidence: Confidence::Exact,
         place: group.place.clone(),
         evidence: vec![("blocks", blocks), ("bytes", bytes)],

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::finding::Place;
-use crate::profile::{Figures, Frames, Measure, Origin, Profile, Site, TypeId, TypeKind};
+use crate::profile::{Figures, Frames, Function, Measure, Origin, Profile, Site, TypeId, TypeKind};
 use crate::table::{By, Detail, Row, SiteDetail, asking, label_of, rows};
 use crate::units::printable;
 
@@ -13,10 +13,19 @@ pub(super) struct Group {
     pub(super) place: Place,
     /// Indexes into [`Profile::sites`].
     pub(super) sites: Vec<usize>,
+    /// `true` for the chunks of an arena.
+    is_of_chunks: bool,
 }
 
 /// Returns all groups, without chunks of arenas: arenas have advice of their own.
 pub(super) fn groups(profile: &Profile) -> Vec<Group> {
+    let mut groups = with_chunks(profile);
+    groups.retain(|group| !group.is_of_chunks);
+    groups
+}
+
+/// Returns all groups, with chunks of arenas.
+pub(super) fn with_chunks(profile: &Profile) -> Vec<Group> {
     let rows = rows(profile, By::Site, Measure::Total, Frames::Folded);
     rows.into_iter()
         .filter_map(|row| group(profile, row))
@@ -37,9 +46,17 @@ fn group(profile: &Profile, row: Row) -> Option<Group> {
         ..
     } = *detail;
     let frame = owner.and_then(|owner| profile.lookup(owner));
-    chunk_of.is_empty().then(|| Group {
+    // The field that needed the next chunk has no more of it than those before.
+    let is_of_chunks = !chunk_of.is_empty();
+    let (type_name, field) = if is_of_chunks {
+        (Some(label.what), None)
+    } else {
+        (type_key, field)
+    };
+    Some(Group {
+        is_of_chunks,
         place: Place {
-            type_name: type_key,
+            type_name,
             field,
             location: label.location,
             owner: label.owner,
@@ -54,7 +71,7 @@ fn group(profile: &Profile, row: Row) -> Option<Group> {
 
 /// Returns the place of one site.
 pub(super) fn place_of(profile: &Profile, index: usize) -> Option<Place> {
-    let site = profile.sites.get(index)?;
+    let site = profile.sites().get(index)?;
     let label = label_of(profile, index)?;
     let frame = site.owner.and_then(|owner| profile.lookup(owner));
     let fields = profile.fields();
@@ -62,7 +79,7 @@ pub(super) fn place_of(profile: &Profile, index: usize) -> Option<Place> {
     Some(Place {
         type_name: type_id.map(|id| profile.type_key(Some(id)).to_owned()),
         field: fields
-            .get(fields.field_of(site.scope))
+            .get(fields.field_of_site(index))
             .map(|field| field.path.clone()),
         location: label.location,
         owner: label.owner,
@@ -86,7 +103,7 @@ impl Group {
     ) -> impl Iterator<Item = &'a Site> + use<'a> {
         self.sites
             .iter()
-            .filter_map(|&site| profile.sites.get(site))
+            .filter_map(|&site| profile.sites().get(site))
     }
 
     /// The sites whose blocks the program's own code asked for.
@@ -122,8 +139,51 @@ fn is_asked_by_program(profile: &Profile, site: &Site) -> bool {
         && frame.is_some_and(|(_, function)| function.is_of_program() && !function.is_derived)
 }
 
-/// Returns `true` if the program can choose another type for what a site allocates, or call its
-/// methods: its own code asked, or the block is part of a type of its own.
+/// Returns `true` if a container is inside a reader or writer of the standard library: the buffer
+/// of a `BufReader` or of standard output.
+fn is_buffer_of_std(profile: &Profile, site: &Site) -> bool {
+    profile
+        .shown_stack(site)
+        .iter()
+        .rev()
+        .filter_map(|frame| profile.lookup(*frame))
+        .take_while(|(_, function)| function.origin == Origin::Std)
+        .any(|(_, function)| {
+            ["io::buffered::", "io::stdio::"]
+                .iter()
+                .any(|module| function.name.contains(module))
+        })
+}
+
+/// Returns `true` if the program can call the methods of the container that asked: its own code did
+/// so, or a deserializer filled the container, for a type of the program or as the result of the
+/// call. Other libraries keep containers inside of their own types: the `Vec` of a `BytesMut` is
+/// out of reach.
+pub(super) fn can_call(profile: &Profile, own: &HashSet<&str>, site: &Site) -> bool {
+    if is_buffer_of_std(profile, site) {
+        return false;
+    }
+    let asking = asking(profile, site).and_then(|frame| profile.lookup(frame));
+    let fills_others = asking.is_some_and(|(_, function)| {
+        function.origin == Origin::User || deserializes(&function.krate)
+    });
+    let is_of_program = built_type(profile, site).is_none_or(|built| {
+        let krate = built.split("::").next();
+        krate.is_some_and(|krate| own.contains(krate))
+    });
+    is_asked_by_program(profile, site) || fills_others && is_of_program
+}
+
+/// Returns `true` if a crate makes containers of the standard library for types of others.
+fn deserializes(krate: &str) -> bool {
+    let crates = [
+        "bincode", "borsh", "ciborium", "postcard", "prost", "rkyv", "rmp",
+    ];
+    krate.starts_with("serde") || crates.iter().any(|known| krate.starts_with(known))
+}
+
+/// Returns `true` if the program can choose another type for what a site allocates: its own code
+/// asked, or the block is part of a type of its own.
 pub(super) fn can_change(profile: &Profile, own: &HashSet<&str>, site: &Site) -> bool {
     match built_type(profile, site) {
         Some(built) => built
@@ -150,11 +210,20 @@ pub(super) fn is_formatted(profile: &Profile, site: &Site) -> bool {
 
 /// Returns `true` if a function with this in its name is below the owner on the stack of a site.
 pub(super) fn calls(profile: &Profile, site: &Site, part: &str) -> bool {
-    let inside = profile
+    below_owner(profile, site).any(|function| function.name.contains(part))
+}
+
+/// Returns `true` if a function of such a crate is below the owner on the stack of a site.
+pub(super) fn is_inside(profile: &Profile, site: &Site, is_such: impl Fn(&str) -> bool) -> bool {
+    below_owner(profile, site).any(|function| is_such(&function.krate))
+}
+
+/// Returns the functions below the owner on the stack of a site, innermost first.
+fn below_owner<'a>(profile: &'a Profile, site: &'a Site) -> impl Iterator<Item = &'a Function> {
+    profile
         .innermost_first(site)
-        .take_while(|frame| Some(*frame) != site.owner);
-    let mut functions = inside.filter_map(|frame| profile.lookup(frame));
-    functions.any(|(_, function)| function.name.contains(part))
+        .take_while(|frame| Some(*frame) != site.owner)
+        .filter_map(|frame| Some(profile.lookup(frame)?.1))
 }
 
 /// Returns the name of a container without its path and arguments, as a constructor has it: `Vec`.
@@ -165,7 +234,7 @@ pub(super) fn constructor(full: &str) -> String {
 
 /// The crates of the program.
 pub(super) fn own_crates(profile: &Profile) -> HashSet<&str> {
-    let functions = profile.functions.iter();
+    let functions = profile.functions().iter();
     let own = functions.filter(|function| function.origin == Origin::User);
     own.map(|function| function.krate.as_str()).collect()
 }
@@ -174,18 +243,4 @@ pub(super) fn own_crates(profile: &Profile) -> HashSet<&str> {
 pub(super) fn built_type<'a>(profile: &'a Profile, site: &Site) -> Option<&'a str> {
     let id: Option<TypeId> = site.contents.and_then(|contents| contents.owner);
     Some(&profile.named_type(id)?.full)
-}
-
-/// Returns `true` if a container of this name grows by `realloc` and has `with_capacity` and
-/// `clear`.
-pub(super) fn grows_by_realloc(name: &str) -> bool {
-    let names = [
-        "Vec",
-        "String",
-        "VecDeque",
-        "BinaryHeap",
-        "OsString",
-        "PathBuf",
-    ];
-    names.contains(&name)
 }

@@ -1,27 +1,72 @@
 //! Live bytes that grow for as long as the recording shows them.
 //!
 //! A program that loads its data grows too, and so does a cache that fills. So growth counts only
-//! if it goes on over most of the run, at every step, without slowing down. What is freed when the
-//! program stops was growing all the same.
+//! if it goes on over most of the run, at every step, without slowing down. Steps are measured in
+//! bytes that the program allocates: its own pace does not depend on the machine, and a snapshot
+//! that stops it for a while does not change it. A time without growth at the end counts against
+//! growth, also if nothing is allocated then.
+//!
+//! A program that loads, works for a moment and ends cannot be told from one that leaks and frees
+//! everything when it stops. So growth whose bytes are freed at the end is [`Grown`], a fact
+//! without a saving, and no finding.
 
-use super::finding::{Confidence, Finding, Kind};
+use std::cmp::Reverse;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::finding::{Confidence, Finding, Kind, Place};
 use super::group::{Group, sum};
-use crate::profile::{Measure, Profile};
+use super::least;
+use crate::profile::{Measure, Profile, TypeKind};
 use crate::units::{Bytes, Nanos, counted};
 
 /// Least number of steps, of about the same length, each of which must show growth.
 const LEAST_STEPS: usize = 6;
 
-/// A shorter recording shows a program that starts, nanoseconds.
+/// Shorter growth is that of a program that starts, nanoseconds. What was freed at the end is told
+/// of any run that has enough steps.
 const SHORTEST_NS: u64 = 1_000_000_000;
 
 /// The evidence that says what the whole process held when the growth was measured.
 const LIVE_THEN: &str = "live_bytes";
 
+/// Growth that went on until shortly before the end, when most of it was freed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Grown {
+    /// The place.
+    pub place: Place,
+    /// The live bytes at the begin of the growth.
+    pub from_bytes: u64,
+    /// The live bytes at its end.
+    pub until_bytes: u64,
+    /// The moments, nanoseconds from the start of the recording.
+    pub from_ns: u64,
+    /// See [`from_ns`](Grown::from_ns).
+    pub until_ns: u64,
+    /// The bytes freed afterwards.
+    pub freed_bytes: u64,
+}
+
+impl Serialize for Grown {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut json = serializer.serialize_map(None)?;
+        json.serialize_entry("from_bytes", &self.from_bytes)?;
+        json.serialize_entry("until_bytes", &self.until_bytes)?;
+        json.serialize_entry("freed_bytes", &self.freed_bytes)?;
+        json.serialize_entry("from_ns", &self.from_ns)?;
+        json.serialize_entry("until_ns", &self.until_ns)?;
+        self.place.serialize_into(&mut json)?;
+        json.end()
+    }
+}
+
 /// The live bytes and blocks of a group at a moment.
 #[derive(Clone, Copy)]
 struct Moment {
     time_ns: u64,
+    /// Bytes that the whole process has allocated.
+    allocated: u64,
     bytes: u64,
     blocks: u64,
     /// Live bytes of the whole process.
@@ -29,19 +74,89 @@ struct Moment {
 }
 
 impl Moment {
-    /// Returns bytes for each second since an earlier moment.
+    /// Returns the growth since an earlier moment, for each byte that the process allocated.
     fn rate_since(&self, earlier: &Moment) -> f64 {
         let grown = self.bytes.saturating_sub(earlier.bytes) as f64;
-        grown * 1e9 / self.time_ns.saturating_sub(earlier.time_ns).max(1) as f64
+        grown / self.allocated.saturating_sub(earlier.allocated).max(1) as f64
     }
 }
 
-/// Returns the finding for a group, if its live bytes grow.
-pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
-    if profile.process.duration_ns < SHORTEST_NS || profile.checkpoints().len() < LEAST_STEPS {
-        return None;
+/// The growth of a group.
+struct Growth {
+    first: Moment,
+    last: Moment,
+    steps: u64,
+    /// The live bytes at the end of the recording.
+    end_bytes: u64,
+}
+
+impl Growth {
+    fn bytes(&self) -> u64 {
+        self.last.bytes.saturating_sub(self.first.bytes)
     }
-    let steps = steps(&moments(profile, group))?;
+
+    /// Returns `true` if the program gave up most of it before it ended.
+    fn is_freed(&self) -> bool {
+        self.end_bytes < self.last.bytes / 2
+    }
+}
+
+/// Returns the findings for all groups whose live bytes grow and stay, and what grew until the
+/// program stopped and was then freed, the most bytes first. Without `all`, leaves out of the
+/// latter what a finding would leave out as small.
+pub(super) fn find(profile: &Profile, groups: &[Group], all: bool) -> (Vec<Finding>, Vec<Grown>) {
+    let grown = grown(profile, groups);
+    let (mut freed, stays): (Vec<_>, Vec<_>) =
+        grown.into_iter().partition(|(_, growth)| growth.is_freed());
+    freed.retain(|(_, growth)| growth.bytes() >= least(growth.last.of_process, all));
+    let mut freed: Vec<Grown> = freed
+        .into_iter()
+        .map(|(group, growth)| Grown {
+            place: group.place.clone(),
+            from_bytes: growth.first.bytes,
+            until_bytes: growth.last.bytes,
+            from_ns: growth.first.time_ns,
+            until_ns: growth.last.time_ns,
+            freed_bytes: growth.last.bytes - growth.end_bytes,
+        })
+        .collect();
+    freed.sort_by_cached_key(|grown| {
+        let place = &grown.place;
+        let bytes = grown.until_bytes.saturating_sub(grown.from_bytes);
+        (Reverse(bytes), place.owner.clone(), place.line)
+    });
+    let is_long = profile.process().duration_ns >= SHORTEST_NS;
+    let findings = stays.iter().filter(|_| is_long);
+    let findings = findings.map(|(group, growth)| finding(group, growth));
+    (findings.collect(), freed)
+}
+
+/// Returns the groups that grow, and the tables that grow with them.
+fn grown<'a>(profile: &Profile, groups: &'a [Group]) -> Vec<(&'a Group, Growth)> {
+    if profile.checkpoints().len() < LEAST_STEPS {
+        return Vec::new();
+    }
+    let mut found: Vec<(&Group, Growth)> = Vec::new();
+    for group in groups {
+        found.extend(steady(profile, groups, group).map(|growth| (group, growth)));
+    }
+    // A table doubles, so it never grows steadily.
+    let tables = groups.iter().filter(|group| {
+        let grows = |(other, _): &(&Group, Growth)| other.place.owner == group.place.owner;
+        let is_known = found.iter().any(|(known, _)| std::ptr::eq(*known, *group));
+        !is_known && found.iter().any(grows)
+    });
+    let tables: Vec<_> = tables
+        .filter_map(|group| Some((group, doubling(profile, group)?)))
+        .collect();
+    found.extend(tables);
+    found
+}
+
+/// Returns the growth of a group at every step.
+fn steady(profile: &Profile, groups: &[Group], group: &Group) -> Option<Growth> {
+    let moments = moments(profile, group);
+    let steps = steps(&moments)?;
     let (first, last) = (steps.first()?, steps.last()?);
     let middle = steps.get(steps.len() / 2)?;
     let mean = last.rate_since(first);
@@ -50,27 +165,76 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
         pair[1].bytes > pair[0].bytes && rate >= mean / 4.0
     });
     let goes_on = last.rate_since(middle) >= middle.rate_since(first) * 2.0 / 3.0;
-    let grown = last.bytes - first.bytes.min(last.bytes);
+    let growth = Growth {
+        first: *first,
+        last: *last,
+        steps: steps.len() as u64 - 1,
+        end_bytes: moments.last()?.bytes,
+    };
     // Less is within what a full cache varies by.
-    let is_much = grown >= last.bytes / 10;
+    let is_much = growth.bytes() >= last.bytes / 10;
     if !is_steady || !goes_on || !is_much || last.blocks < 2 {
         return None;
     }
-    let span_ns = last.time_ns - first.time_ns;
-    let end = sum(group.sites(profile)).live_bytes;
-    let then = if end < last.bytes / 2 {
-        format!(" Then {} were freed.", Bytes(last.bytes - end))
-    } else {
-        String::new()
+    let given_up = given_up(profile, groups, group, (first, last));
+    (given_up < growth.bytes() / 2).then_some(growth)
+}
+
+/// Returns the growth of lists and tables that double. They never shrink before the end, and more
+/// than once they grew by a half and more, at last in the second half of what was allocated.
+fn doubling(profile: &Profile, group: &Group) -> Option<Growth> {
+    let (_, kind) = group.container(profile)?;
+    if !matches!(kind, TypeKind::Sequence | TypeKind::Map) {
+        return None;
+    }
+    let moments = moments(profile, group);
+    let end = moments.last()?;
+    let is_late =
+        |moment: &&Moment| moment.time_ns > end.time_ns / 2 && moment.allocated > end.allocated / 2;
+    let last = *moments
+        .iter()
+        .filter(is_late)
+        .max_by_key(|moment| (moment.bytes, moment.time_ns))?;
+    let up_to_last = moments
+        .iter()
+        .filter(|moment| moment.time_ns <= last.time_ns);
+    let mut first: Option<Moment> = None;
+    let (mut before, mut doubled, mut doubled_late) = (None::<Moment>, 0_u64, false);
+    for moment in up_to_last.filter(|moment| moment.bytes > 0) {
+        first.get_or_insert(*moment);
+        if let Some(before) = before {
+            if moment.bytes < before.bytes {
+                return None;
+            }
+            if moment.bytes >= before.bytes + before.bytes / 2 {
+                doubled += 1;
+                doubled_late = moment.allocated > last.allocated / 2;
+            }
+        }
+        before = Some(*moment);
+    }
+    let growth = Growth {
+        first: first?,
+        last,
+        steps: doubled,
+        end_bytes: end.bytes,
     };
-    Some(Finding {
+    (doubled >= 2 && doubled_late).then_some(growth)
+}
+
+fn finding(group: &Group, growth: &Growth) -> Finding {
+    let Growth { first, last, .. } = growth;
+    let span_ns = last.time_ns.saturating_sub(first.time_ns);
+    let per_second = growth.bytes() as f64 * 1e9 / span_ns.max(1) as f64;
+    Finding {
         kind: Kind::Growing,
-        saves_bytes: grown,
+        saves_bytes: growth.bytes(),
         saves_blocks: last.blocks.saturating_sub(first.blocks),
         of_bytes: last.bytes,
         measure: Measure::Live,
         snapshot: None,
         holder: None,
+        alternative_to: None,
         confidence: Confidence::AtLeast,
         place: group.place.clone(),
         evidence: vec![
@@ -78,25 +242,25 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
             ("until_bytes", last.bytes),
             ("from_ns", first.time_ns),
             ("until_ns", last.time_ns),
-            ("bytes_per_second", mean as u64),
+            ("bytes_per_second", per_second as u64),
             (LIVE_THEN, last.of_process),
-            ("checkpoints", steps.len() as u64),
+            ("checkpoints", growth.steps + 1),
             ("span_ns", span_ns),
         ],
         why: format!(
-            "Live bytes grew from {} to {} in {} until {}, at each of {}: {} a second.{then}",
+            "Live bytes grew from {} to {} in {} until {}, at each of {}: {} a second.",
             Bytes(first.bytes),
             Bytes(last.bytes),
             Nanos(span_ns),
             Nanos(last.time_ns),
-            counted(steps.len() as u64 - 1, "step"),
-            Bytes(mean as u64),
+            counted(growth.steps, "step"),
+            Bytes(per_second as u64),
         ),
         remedy: format!(
             "Remove what is no longer needed, or limit the collection to the {} that it had.",
             Bytes(first.bytes)
         ),
-    })
+    }
 }
 
 /// Returns the bytes that were live in the whole process when the growth of a finding was measured.
@@ -106,6 +270,27 @@ pub(super) fn live_then(finding: &Finding) -> u64 {
     live.map_or(0, |(_, bytes)| *bytes)
 }
 
+/// Returns the bytes that other groups with values of the same type gave up between two moments. A
+/// queue that is filled at one place and refilled at another has the same bytes, but the second
+/// place grows for as long as blocks of the first are left.
+fn given_up(profile: &Profile, groups: &[Group], group: &Group, span: (&Moment, &Moment)) -> u64 {
+    if group.place.type_name.is_none() {
+        return 0;
+    }
+    let others = groups.iter().filter(|other| {
+        other.place.type_name == group.place.type_name && !std::ptr::eq(*other, group)
+    });
+    let given_up = others.map(|other| {
+        let moments = moments(profile, other);
+        let bytes_at = |time_ns| {
+            let moment = moments.iter().find(|moment| moment.time_ns == time_ns);
+            moment.map_or(0, |moment| moment.bytes)
+        };
+        bytes_at(span.0.time_ns).saturating_sub(bytes_at(span.1.time_ns))
+    });
+    given_up.sum()
+}
+
 /// The live bytes and blocks of the group at each checkpoint and at the end.
 fn moments(profile: &Profile, group: &Group) -> Vec<Moment> {
     let held = profile.live_at_checkpoints(&group.sites).into_iter();
@@ -113,6 +298,7 @@ fn moments(profile: &Profile, group: &Group) -> Vec<Moment> {
     let mut moments: Vec<Moment> = at_checkpoints
         .map(|((bytes, blocks), checkpoint)| Moment {
             time_ns: checkpoint.time_ns,
+            allocated: checkpoint.total_bytes,
             bytes,
             blocks,
             of_process: checkpoint.live_bytes,
@@ -120,44 +306,53 @@ fn moments(profile: &Profile, group: &Group) -> Vec<Moment> {
         .collect();
     let figures = sum(group.sites(profile));
     moments.push(Moment {
-        time_ns: profile.process.duration_ns,
+        time_ns: profile.process().duration_ns,
+        allocated: profile.totals().total_bytes,
         bytes: figures.live_bytes,
         blocks: figures.live_blocks,
-        of_process: profile.totals.live_bytes,
+        of_process: profile.totals().live_bytes,
     });
     moments
 }
 
 /// Returns moments with steps of about the same length between them, over the last three fifths of
-/// the time up to the largest of the late moments. Returns `None` if the group was largest long
-/// before the end, or if moments are missing.
+/// what was allocated up to the largest of the late moments. Returns `None` if the group was
+/// largest long before the end, or if moments are missing.
 fn steps(moments: &[Moment]) -> Option<Vec<Moment>> {
-    let end_ns = moments.last()?.time_ns;
-    let late = moments.iter().filter(|moment| moment.time_ns > end_ns / 2);
-    let last = late.max_by_key(|moment| (moment.bytes, moment.time_ns))?;
-    if last.time_ns < end_ns / 5 * 4 {
+    let [.., before_end, end] = moments else {
+        return None;
+    };
+    // No checkpoint was due: nothing was allocated for a long time, or just before the end.
+    if before_end.time_ns < end.time_ns / 5 * 4 {
         return None;
     }
-    let span_ns = last.time_ns / 5 * 3;
-    let step_ns = span_ns / LEAST_STEPS as u64;
+    let late = moments
+        .iter()
+        .filter(|moment| moment.time_ns > end.time_ns / 2);
+    let last = late.max_by_key(|moment| (moment.bytes, moment.time_ns))?;
+    if last.time_ns < end.time_ns / 5 * 4 || last.allocated < end.allocated / 5 * 4 {
+        return None;
+    }
+    let span = last.allocated / 5 * 3;
+    let step = span / LEAST_STEPS as u64;
     let mut steps = vec![*last];
     let up_to_last = moments
         .iter()
         .filter(|moment| moment.time_ns < last.time_ns);
     for moment in up_to_last.rev() {
-        let gap_ns = steps.last()?.time_ns.saturating_sub(moment.time_ns);
-        let is_inside = last.time_ns - moment.time_ns <= span_ns + step_ns / 2;
+        let gap = steps.last()?.allocated.saturating_sub(moment.allocated);
+        let is_inside = last.allocated.saturating_sub(moment.allocated) <= span + step / 2;
         if !is_inside {
             break;
         }
-        if gap_ns > 2 * step_ns {
+        if gap > 2 * step {
             return None;
         }
-        if gap_ns >= step_ns / 2 {
+        if gap >= step / 2 {
             steps.push(*moment);
         }
     }
     steps.reverse();
-    let covered_ns = last.time_ns - steps.first()?.time_ns;
-    (steps.len() > LEAST_STEPS && covered_ns >= span_ns / 5 * 4).then_some(steps)
+    let covered = last.allocated.saturating_sub(steps.first()?.allocated);
+    (steps.len() > LEAST_STEPS && covered >= span / 5 * 4).then_some(steps)
 }

@@ -7,29 +7,13 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Confidence, Finding, Kind};
-use super::group::place_of;
+use super::group::{own_crates, place_of};
+use super::methods::fills_in_place;
 use crate::profile::{Figures, Measure, Profile, Scope, ScopeId, ScopeKind};
 use crate::units::{Bytes, Count, printable};
 
 /// Fewer visits are no loop.
 const LOOP: u64 = 16;
-
-/// Types that serde fills in place. What they allocate is what their old value had no room for.
-const FILLED: [&str; 7] = [
-    "alloc::string::String",
-    "alloc::vec::Vec<",
-    "alloc::collections::",
-    "std::collections::hash::set::HashSet<",
-    "hashbrown::set::HashSet<",
-    "[",
-    "(",
-];
-
-/// Maps are no such types.
-const MAPS: [&str; 2] = [
-    "alloc::collections::btree::map::",
-    "std::collections::hash::map::",
-];
 
 /// The new allocations of a field.
 #[derive(Default)]
@@ -43,7 +27,7 @@ struct Anew {
 pub(super) fn find(profile: &Profile) -> Vec<Finding> {
     let inner = has_places_in_place(profile);
     let mut by_field: BTreeMap<u32, Anew> = BTreeMap::new();
-    for (index, site) in profile.sites.iter().enumerate() {
+    for (index, site) in profile.sites().iter().enumerate() {
         let Some(scope) = replaced(profile, &inner, site.scope) else {
             continue;
         };
@@ -63,8 +47,8 @@ pub(super) fn find(profile: &Profile) -> Vec<Finding> {
 
 /// Returns, for each scope, `true` if a place directly inside it is visited in place.
 fn has_places_in_place(profile: &Profile) -> Vec<bool> {
-    let mut has = vec![false; profile.scopes.len()];
-    let inner = profile.scopes.iter().filter(|scope| scope.in_place);
+    let mut has = vec![false; profile.scopes().len()];
+    let inner = profile.scopes().iter().filter(|scope| scope.in_place);
     for scope in inner.filter(|scope| scope.kind != ScopeKind::Root) {
         if let Some(outer) = has.get_mut(scope.parent as usize) {
             *outer = true;
@@ -87,8 +71,9 @@ fn is_filled(profile: &Profile, scope: &Scope) -> bool {
     let Some(name) = profile.named_type(scope.value_type) else {
         return true;
     };
-    let starts = |with: &str| name.full.starts_with(with);
-    FILLED.into_iter().any(starts) && !MAPS.into_iter().any(starts)
+    // Arrays and tuples are filled as well. A filled value allocates only if its old value was too
+    // small.
+    name.full.starts_with(['[', '(']) || fills_in_place(&name.full)
 }
 
 fn finding(profile: &Profile, field: u32, anew: &Anew) -> Option<Finding> {
@@ -107,8 +92,11 @@ fn finding(profile: &Profile, field: u32, anew: &Anew) -> Option<Finding> {
     let (_, largest) = anew.largest?;
     let mut at = place_of(profile, largest)?;
     at.field = Some(place.path.clone());
-    let type_name = profile.named_type(place.value_type).map(|name| &name.short);
-    let type_name = type_name.map_or_else(|| "value".into(), |name| printable(name));
+    let value_type = profile.named_type(place.value_type);
+    let type_name = value_type.map_or_else(|| "value".into(), |name| printable(&name.short));
+    // Nobody can write an implementation for a type of another crate.
+    let krate = value_type.and_then(|name| name.full.split("::").next());
+    let is_own = krate.is_some_and(|krate| own_crates(profile).contains(krate));
     Some(Finding {
         kind: Kind::InPlaceFellBack,
         saves_bytes: figures.total_bytes.saturating_sub(kept_bytes),
@@ -117,6 +105,7 @@ fn finding(profile: &Profile, field: u32, anew: &Anew) -> Option<Finding> {
         measure: Measure::Total,
         snapshot: None,
         holder: None,
+        alternative_to: None,
         // New values may be larger than the old ones.
         confidence: Confidence::Estimate,
         place: at,
@@ -132,10 +121,19 @@ fn finding(profile: &Profile, field: u32, anew: &Anew) -> Option<Finding> {
             Count(blocks),
             Bytes(figures.total_bytes),
         ),
-        remedy: format!(
-            "serde drops the old `{type_name}` and makes a new one. Derive it with serde_derive's \
-             feature `deserialize_in_place`, write a `Deserialize::deserialize_in_place` that \
-             fills the old value, or use a type that has one, such as `String` or `Vec`."
-        ),
+        remedy: if is_own {
+            format!(
+                "serde drops the old `{type_name}` and makes a new one. Derive it with \
+                 serde_derive's feature `deserialize_in_place`, write a \
+                 `Deserialize::deserialize_in_place` that fills the old value, or use a type that \
+                 has one, such as `String` or `Vec`."
+            )
+        } else {
+            format!(
+                "serde drops the old `{type_name}` and makes a new one. Use a type that is filled \
+                 in place, such as `String` or `Vec`, or one of your own with a \
+                 `Deserialize::deserialize_in_place` that fills the old value."
+            )
+        },
     })
 }

@@ -4,7 +4,8 @@
 //! block that grows in place costs nothing.
 
 use super::finding::{Confidence, Finding, Kind};
-use super::group::{Group, calls, constructor, grows_by_realloc, is_formatted, sum};
+use super::group::{Group, calls, constructor, is_formatted, sum};
+use super::methods::grows_by_realloc;
 use crate::profile::{Measure, Profile, Site};
 use crate::units::{Bytes, Count};
 
@@ -14,10 +15,10 @@ use crate::units::{Bytes, Count};
 /// the recording knows the sum of old sizes of those that moved, so the bytes are a lower bound.
 pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
     let (full, _) = group.container(profile)?;
-    let name = constructor(full);
-    if !grows_by_realloc(&name) {
+    if !grows_by_realloc(full) {
         return None;
     }
+    let name = constructor(full);
     let sites: Vec<&Site> = group
         .own_sites(profile)
         .filter(|site| site.figures.grows > 0 && site.figures.shrinks == 0)
@@ -50,6 +51,7 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
         measure: Measure::Total,
         snapshot: None,
         holder: None,
+        alternative_to: None,
         confidence: Confidence::AtLeast,
         place: group.place.clone(),
         evidence: vec![

@@ -25,6 +25,7 @@ mod growing;
 mod in_place;
 mod inputs;
 mod large_future;
+mod methods;
 mod missing_capacity;
 mod pages;
 mod rounding;
@@ -41,9 +42,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-pub use finding::{Confidence, Finding, FromSnapshot, Kind, Place};
-#[cfg(feature = "flamegraph")]
-pub(crate) use text::moment;
+pub use finding::{Confidence, Finding, FromSnapshot, Kind, Place, SavesOf};
+pub use growing::Grown;
+pub(crate) use text::moments;
 pub use text::{OVERLAP, Texts, write_summary, write_text};
 
 use at_moment::AtMoment;
@@ -66,43 +67,65 @@ const WORTH_ONE_IN: u64 = 100;
 pub const SAMPLED: &str =
     "findings need every event, and this recording has samples; record in mode `exact`";
 
-/// Returns the findings for a profile, the largest saving first. A recording that samples has none
-/// ([`SAMPLED`]), except for refused requests. Without `all`, leaves out findings
-/// that save less than 64 KiB, or less than 1 % of the bytes of their measure: of the peak, or of
-/// all bytes allocated. Findings that save only blocks are left out by the bytes of these blocks.
+/// All advice for a profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Advice {
+    /// The findings, by [list](SavesOf), the largest saving of each first. Refused requests come
+    /// before them, and what saves nothing after them.
+    pub findings: Vec<Finding>,
+    /// What grew until the program stopped and was then freed, the most bytes first.
+    pub grew: Vec<Grown>,
+}
+
+/// Returns the findings of [`advice`].
 pub fn advise(profile: &Profile, all: bool) -> Vec<Finding> {
-    if profile.capture.sampling.is_some() {
+    advice(profile, all).findings
+}
+
+/// Returns the advice for a profile. A recording that samples has none ([`SAMPLED`]), except for
+/// refused requests. Without `all`, leaves out findings that save less than 64 KiB, or less than 1
+/// % of the bytes of their measure: of the peak, or of all bytes allocated. Findings that save only
+/// blocks are left out by the bytes of these blocks.
+pub fn advice(profile: &Profile, all: bool) -> Advice {
+    if profile.capture().sampling.is_some() {
         // A finding states a saving, and estimates prove none.
-        return failed_request::find(profile);
+        return Advice {
+            findings: failed_request::find(profile),
+            grew: Vec::new(),
+        };
     }
     let groups = group::groups(profile);
     let least_peak = least(profile.totals().peak_bytes, all);
+    let own = group::own_crates(profile);
     let mut found = failed_request::find(profile);
     for group in &groups {
         found.extend(missing_capacity::find(profile, group));
         found.extend(temporary::find(profile, group));
-        found.extend(growing::find(profile, group));
-        found.extend(small_strings::find(profile, group));
+        found.extend(small_strings::find(profile, &own, group));
         found.extend(freed_together::find(profile, group, least_peak));
     }
+    let (growing, grew) = growing::find(profile, &groups, all);
+    found.extend(growing);
     found.extend(in_place::find(profile));
     found.extend(serde_data::find_buffered(profile, &groups));
-    let at = AtMoment::of(profile);
-    let trees = serde_data::find_value_trees(profile, at.as_ref(), &groups);
+    let moments = AtMoment::all(profile);
+    let trees = serde_data::find_value_trees(profile, moments.first(), &groups);
     found.extend(trees);
-    if let Some(at) = &at {
-        found.extend(from_snapshot(at, &groups));
-    }
-    found.extend(amplification::find(profile, &groups, least_peak));
+    found.extend(from_snapshots(&moments, &groups));
+    found.extend(amplification::find(profile, least_peak));
     found.retain(|finding| {
         let kind = finding.kind;
         kind.saves_nothing()
             || kind.saves_blocks_only()
             || finding.saves_bytes >= least(worth(profile, finding), all)
     });
+    for at in &moments {
+        inputs::name_alternatives(at, &mut found);
+    }
     found.sort_by_cached_key(|finding| {
         let place = &finding.place;
         (
+            finding.list(),
             Reverse(finding.size()),
             finding.kind,
             place.owner.clone(),
@@ -111,10 +134,35 @@ pub fn advise(profile: &Profile, all: bool) -> Vec<Finding> {
             place.field.clone(),
         )
     });
+    Advice {
+        findings: found,
+        grew,
+    }
+}
+
+/// Returns the findings that snapshots show. If two snapshots show one of the same kind at the same
+/// place, what stays comes first: the one at the end, unless it saves less than half.
+fn from_snapshots(moments: &[AtMoment<'_>], groups: &[Group]) -> Vec<Finding> {
+    let mut found: Vec<Finding> = Vec::new();
+    for at in moments {
+        let earlier = found.len();
+        for finding in from_snapshot(at, groups) {
+            let same = found[..earlier].iter_mut().find(|known| {
+                known.kind == finding.kind
+                    && known.place.sites == finding.place.sites
+                    && known.place.field == finding.place.field
+            });
+            match same {
+                Some(known) if finding.saves_bytes >= known.saves_bytes / 2 => *known = finding,
+                Some(_) => {}
+                None => found.push(finding),
+            }
+        }
+    }
     found
 }
 
-/// Returns the findings that the snapshot with most live bytes shows.
+/// Returns the findings that one snapshot shows.
 fn from_snapshot(at: &AtMoment<'_>, groups: &[Group]) -> Vec<Finding> {
     let others = at.profile.snapshots().iter();
     let others = others.filter(|other| !std::ptr::eq(*other, at.snapshot));
@@ -137,10 +185,17 @@ fn from_snapshot(at: &AtMoment<'_>, groups: &[Group]) -> Vec<Finding> {
 }
 
 /// Returns the bytes of which a finding must save a part. Growth is compared with what was live
-/// when it was measured: the peak may be one of the start.
+/// when it was measured: the peak may be one of the start. What stays at the end is compared with
+/// the peak: of a program that freed nearly all, the rest is a side matter.
 fn worth(profile: &Profile, finding: &Finding) -> u64 {
     if finding.kind == Kind::Growing {
         growing::live_then(finding)
+    } else if finding
+        .snapshot
+        .as_ref()
+        .is_some_and(|snapshot| snapshot.at_end)
+    {
+        profile.totals().peak_bytes
     } else {
         finding.whole(profile)
     }
@@ -155,19 +210,21 @@ fn least(whole: u64, all: bool) -> u64 {
     }
 }
 
-/// Writes findings as one JSON object.
+/// Writes advice as one JSON object.
 ///
 /// # Errors
 /// Returns the errors of `out`.
-pub fn write_json(findings: &[Finding], out: impl Write) -> io::Result<()> {
+pub fn write_json(advice: &Advice, out: impl Write) -> io::Result<()> {
     #[derive(Serialize)]
-    struct Advice<'a> {
+    struct AdviceJson<'a> {
         format: u32,
         findings: &'a [Finding],
+        grew: &'a [Grown],
     }
-    let advice = Advice {
+    let advice = AdviceJson {
         format: FORMAT,
-        findings,
+        findings: &advice.findings,
+        grew: &advice.grew,
     };
     escape::write_json(&advice, out)
 }

@@ -27,6 +27,10 @@ pub(super) fn find_untouched(at: &AtMoment<'_>, group: &Group) -> Option<Finding
         Form::Other => 0,
     };
     let saves_bytes = figures.untouched_bytes.saturating_sub(unused);
+    // A list whose length is not known may be in the middle of being filled.
+    if figures.unknown_length_bytes > 0 && at.heap_grew_on() {
+        return None;
+    }
     if saves_bytes == 0 || figures.bytes / figures.blocks.max(1) < LARGE {
         return None;
     }

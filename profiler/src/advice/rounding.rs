@@ -4,6 +4,7 @@ use super::at_moment::{AtMoment, blocks_of};
 use super::finding::{Confidence, Finding, Kind};
 use super::group::Group;
 use crate::allocator::Allocator;
+use crate::profile::TypeKind;
 use crate::units::{Bytes, Share, printable};
 
 /// The smallest part of the requested bytes that is worth another size. The classes of most
@@ -39,11 +40,17 @@ pub(super) fn find(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
     }
     let usable = at.snapshot.usable();
     // Snapshots of earlier versions do not name the allocator.
-    let name = usable.map_or(&at.profile.capture.allocator, |usable| &usable.allocator);
+    let name = usable.map_or(&at.profile.capture().allocator, |usable| &usable.allocator);
     let blocks = figures.blocks.max(1);
     let mean = figures.bytes.saturating_add(added) / blocks;
     let class = usable.and_then(|usable| smallest(&usable.allocator));
+    let is_shared = at.kind(group) == TypeKind::Shared;
     let remedy = match class.filter(|class| mean < class.most_are_below) {
+        _ if is_shared => {
+            "Each counted pointer needs a block of its own, so share a list of the values, or keep \
+             them in a list and refer to them by number."
+                .to_owned()
+        }
         Some(class) => format!(
             "A block of {} has at least {}, so keep many of the values in one block: in a list, or \
              in an arena.",

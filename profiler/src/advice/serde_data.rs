@@ -89,6 +89,7 @@ pub(super) fn find_buffered(profile: &Profile, groups: &[Group]) -> Vec<Finding>
             measure: Measure::Total,
             snapshot: None,
             holder: None,
+            alternative_to: None,
             confidence: Confidence::AtLeast,
             place: largest.place.clone(),
             evidence: vec![
@@ -165,7 +166,7 @@ pub(super) fn find_value_trees(
             let moment = Nanos(at.snapshot.moment().time_ns);
             let sites = groups.iter().flat_map(|group| group.sites.iter().copied());
             let is_of_tree = |index: usize| {
-                let site = profile.sites.get(index);
+                let site = profile.sites().get(index);
                 site.filter(|site| is_part_of(profile, site, value))
             };
             let sites: Vec<usize> = sites.filter(|&index| is_of_tree(index).is_some()).collect();
@@ -210,6 +211,7 @@ pub(super) fn find_value_trees(
             measure: Measure::Peak,
             snapshot: None,
             holder: None,
+            alternative_to: None,
             confidence: Confidence::Estimate,
             place: map.place.clone(),
             evidence,

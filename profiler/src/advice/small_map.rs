@@ -1,9 +1,10 @@
-//! Maps of a few entries, where a sorted list would do.
+//! Maps of a few entries, where a list would do.
 
 use super::at_moment::{AtMoment, Form, bytes_of};
 use super::finding::{Confidence, Finding, Kind};
 use super::group::{Group, sum};
 use super::serde_data::value_of_map;
+use crate::containers::{self, ContainerType, inside_option};
 use crate::units::{Count, Share};
 
 /// Fewer maps are not worth another type.
@@ -59,16 +60,15 @@ fn tables(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
     })
 }
 
-const REMEDY: &str = "Keep the entries in a sorted `Vec` with as many places as entries, or in a map \
-    that stores a few inline.";
+/// Keys need no order for it: of at most eight entries, a comparison with each finds one.
+const REMEDY: &str = "Keep the entries in a `Vec` with as many places as entries, and search it from \
+    start to end, or in a map that stores a few inline.";
 
 /// B-trees of one node each. Where all blocks of a site have one size, no map has a second node:
 /// the node above others is larger.
 fn trees(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
     let (full, _) = group.container(at.profile)?;
-    let is_tree = ["BTreeMap<", "BTreeSet<"]
-        .iter()
-        .any(|name| full.contains(name));
+    let is_tree = containers::of(inside_option(full)).is_some_and(ContainerType::is_tree);
     let value = value_of_map(full).and_then(|value| value.split("::").next());
     if !is_tree || value.is_some_and(|krate| !at.own.contains(krate)) {
         return None;

@@ -3,8 +3,9 @@
 //! The saving keeps, for each thread and site, one buffer as large as the largest block.
 
 use super::finding::{Confidence, Finding, Kind};
-use super::group::{Group, constructor, grows_by_realloc, is_formatted, sum};
-use crate::profile::{Measure, Profile, Site, TypeKind};
+use super::group::{Group, constructor, is_formatted, sum};
+use super::methods::keeps_its_block;
+use crate::profile::{Measure, Profile, Site};
 use crate::units::counted;
 
 /// Fewer temporary blocks of one site are no loop.
@@ -12,18 +13,18 @@ const LOOP: u64 = 16;
 
 /// Returns the finding for a group, if its blocks are freed at once in a loop.
 pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
-    let (full, kind) = group.container(profile)?;
-    let name = constructor(full);
-    if !grows_by_realloc(&name) && kind != TypeKind::Map {
+    let (full, _) = group.container(profile)?;
+    if !keeps_its_block(full) {
         return None;
     }
+    let name = constructor(full);
     let sites: Vec<&Site> = group
         .own_sites(profile)
         .filter(|site| site.figures.temporary_blocks >= LOOP)
         .collect();
     let figures = sum(sites.iter().copied());
     // Each thread needs a buffer of its own at each site, as large as the largest block.
-    let threads = profile.threads.iter().map(|thread| thread.count);
+    let threads = profile.threads().iter().map(|thread| thread.count);
     let threads = threads.fold(0, u64::saturating_add).max(1);
     let (mut saves_bytes, mut saves_blocks, mut largest) = (0_u64, 0_u64, 0);
     let mut confidence = Confidence::Exact;
@@ -38,7 +39,8 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
         let blocks = site.figures.temporary_blocks.saturating_sub(threads);
         saves_blocks = saves_blocks.saturating_add(blocks);
         largest = largest.max(*sizes.end());
-        let is_one_size = sizes.start() == sizes.end() && site.distribution.sizes.len() == 1;
+        let is_one_size =
+            sizes.start() == sizes.end() && site.distribution.numbered_classes().len() == 1;
         if !is_one_size || threads > 1 {
             confidence = Confidence::AtLeast;
         }
@@ -61,6 +63,7 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
         measure: Measure::Total,
         snapshot: None,
         holder: None,
+        alternative_to: None,
         confidence,
         place: group.place.clone(),
         evidence: vec![

@@ -10,10 +10,6 @@ use super::group::Group;
 use crate::snapshot::NotReached;
 use crate::units::{Bytes, counted};
 
-/// A site with this many blocks of which none is reached more likely is held in a way that is not
-/// seen.
-const MANY: u64 = 64;
-
 /// Returns the findings for a group whose blocks are the outermost ones.
 pub(super) fn find(at: &AtMoment<'_>, group: &Group, confirmed: &[&NotReached]) -> Vec<Finding> {
     let is_of_group = |site: Option<u32>| site.is_some_and(|site| group.has(site));
@@ -41,15 +37,19 @@ pub(super) fn find(at: &AtMoment<'_>, group: &Group, confirmed: &[&NotReached]) 
     let mut found = Vec::new();
     if unreachable.0 > 0 {
         let figures = at.figures(group);
-        let is_all = figures.blocks >= MANY && unreachable.2 == figures.blocks && cycle.0 == 0;
+        // A function that always leaks looks like one that hides its pointers.
+        let is_all = figures.blocks > 1 && unreachable.2 == figures.blocks;
         let (why, remedy) = if is_all {
             (
                 format!(
-                    "No pointer to any of its {} was found, in two snapshots: more likely they are \
-                     held in a way that cannot be seen, such as by compressed pointers.",
-                    counted(figures.blocks, "block")
+                    "No pointer to any of the {} of this site was found, in two snapshots, {}: \
+                     either all are leaked, or they are held in a way that cannot be seen, such as \
+                     by compressed pointers.",
+                    counted(figures.blocks, "block"),
+                    Bytes(unreachable.1)
                 ),
-                "Check how this code keeps its pointers before anything else.",
+                "If this code keeps its pointers as they are, look for `mem::forget`, `Box::leak`, \
+                 or `into_raw` without `from_raw`.",
             )
         } else {
             (

@@ -1,8 +1,10 @@
 //! The reasons why there is no snapshot, or why a recording cannot be paused, and what to do.
 
+use crate::units::Nanos;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tracking_alloc_recording::{change_refused, snapshot_status};
 
 /// The reason why no snapshot could be taken, or why a recording could not be paused: one line,
@@ -27,8 +29,16 @@ pub(super) enum Kind {
     OtherNamespace,
     OtherReader(u32),
     NoMap,
-    NoAnswer(u64),
+    NoAnswer {
+        waited: Duration,
+        /// See [`Followed`](super::Followed).
+        quiet_since_ns: Option<u64>,
+    },
     Interrupted,
+    /// The reader was told to stop.
+    Stopped,
+    /// A larger peak has come.
+    Replaced,
     Refused {
         status: u32,
         errno: u32,
@@ -49,9 +59,14 @@ impl Error {
         Error { path, kind }
     }
 
+    /// Returns `true` if another process takes the snapshots of the program.
+    pub fn is_other_reader(&self) -> bool {
+        matches!(self.kind, Kind::OtherReader(_))
+    }
+
     /// Returns `true` if the program made no copy within the time given.
     pub fn is_no_answer(&self) -> bool {
-        matches!(self.kind, Kind::NoAnswer(_))
+        matches!(self.kind, Kind::NoAnswer { .. })
     }
 
     /// Returns `true` if the program has ended, or its recording is finished.
@@ -99,11 +114,25 @@ impl fmt::Display for Error {
             Kind::NoMap => f.write_str(
                 "the recording does not say where the program's blocks are; record with the version of tracking-alloc that belongs to this heapglass",
             ),
-            Kind::NoAnswer(seconds) => write!(
+            Kind::NoAnswer {
+                waited,
+                quiet_since_ns: Some(since),
+            } => write!(
                 f,
-                "the program made no copy of itself within {seconds} s: it does so at its next allocations; try again when it is busy, or wait longer with --wait"
+                "the program has not allocated since {}, so it has made no copy of itself within {} s; it will at its next allocation: wait for it with --wait SECONDS",
+                Nanos(*since),
+                waited.as_secs()
+            ),
+            Kind::NoAnswer { waited, .. } => write!(
+                f,
+                "the program made no copy of itself within {} s: it does so at one of its next allocations; try again, or wait longer with --wait SECONDS",
+                waited.as_secs()
             ),
             Kind::Interrupted => f.write_str("interrupted before the program made a copy of itself"),
+            Kind::Stopped => f.write_str(
+                "a snapshot was taken and not read, because heapglass was interrupted",
+            ),
+            Kind::Replaced => f.write_str("the snapshot of a larger peak replaces this one"),
             Kind::Refused { status, errno } => refusal(*status, *errno, f),
             Kind::NotACopy(process) => write!(
                 f,

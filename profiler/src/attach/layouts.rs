@@ -1,8 +1,9 @@
 //! The choice of what is known of the blocks' contents: the one place where [`Layouts`] are chosen.
 
 use super::maps::Images;
+use crate::containers::{self, Changes, block_kind};
 use crate::profile::{Contents, Profile};
-use crate::snapshot::{Basis, Heap, Kind, Layouts, Shape, SiteShapes, WordOrders};
+use crate::snapshot::{Basis, Heap, Layouts, Shape, SiteShapes, WordOrders};
 use crate::typed::{self, LoadedModule, ProgramTypes, SiteType};
 use std::collections::HashMap;
 use tracking_alloc_recording::{HeaderValue, mode};
@@ -28,7 +29,10 @@ pub(super) struct Known<'a> {
 pub(super) fn choose(known: &Known<'_>, heap: &Heap) -> Chosen {
     let (profile, header) = (known.profile, known.header);
     let sizes_only = |why: &str| Chosen {
-        layouts: Box::new(SiteShapes::new(Vec::new(), orders(header).unwrap_or(USUAL))),
+        layouts: Box::new(
+            SiteShapes::new(Vec::new(), orders(header).unwrap_or(USUAL))
+                .with_others(Shape::default().changing()),
+        ),
         basis: Basis::Sizes,
         notes: vec![why.to_owned()],
     };
@@ -46,6 +50,7 @@ pub(super) fn choose(known: &Known<'_>, heap: &Heap) -> Chosen {
         );
     }
     let shapes = SiteShapes::new(shapes(profile), orders);
+    let shapes = shapes.with_others(Shape::default().changing());
     let program = typed::Program {
         types: known.types,
         thread_pointers: known.thread_pointers,
@@ -64,7 +69,7 @@ pub(super) fn choose(known: &Known<'_>, heap: &Heap) -> Chosen {
             layouts: Box::new(shapes),
             basis: Basis::Shapes,
             notes: vec![
-                "containers are known by the stacks that allocated them; build with debug = 2 (cargo heapglass run --types) for field names, B-trees and all other types".to_owned(),
+                "field names, B-trees and all other types need a build with debug = 2 (cargo heapglass run --types)".to_owned(),
             ],
         }
     }
@@ -152,7 +157,7 @@ fn shapes(profile: &Profile) -> Vec<Shape> {
             .or_insert_with(|| shape(profile, &contents));
         let number = number as usize;
         if shapes.len() <= number {
-            shapes.resize(number + 1, Shape::default());
+            shapes.resize(number + 1, Shape::default().changing());
         }
         shapes[number] = shape;
     }
@@ -162,73 +167,60 @@ fn shapes(profile: &Profile) -> Vec<Shape> {
 fn shape(profile: &Profile, contents: &Contents) -> Shape {
     let name = |of| profile.type_name(of).full.as_str();
     let container = name(contents.container);
-    let mut kind = kind(container);
-    // An index is made of a list of entries and of a table.
-    if path(container).starts_with("indexmap::") {
-        kind = contents
-            .allocating
-            .map_or(Kind::Unknown, |of| self::kind(name(of)));
-    }
-    let is_text = match path(container) {
-        "alloc::string::String"
-        | "std::ffi::os_str::OsString"
-        | "std::path::PathBuf"
-        | "alloc::ffi::c_str::CString" => true,
-        _ => [
-            "alloc::boxed::Box<str>",
-            "alloc::vec::Vec<u8>",
-            "alloc::boxed::Box<[u8]>",
-        ]
-        .contains(&container),
-    };
+    let kind = block_kind(container, contents.allocating.map(name));
+    let is_text = containers::holds_bytes(container);
     // A type of which nothing is known has no number.
     let value_type = contents.element.map_or(0, |of| u64::from(of.0) + 1);
-    Shape::new(kind, is_text.then_some(1), value_type)
-}
-
-/// Returns the path of a type, without its arguments.
-fn path(name: &str) -> &str {
-    name.split('<').next().unwrap_or(name)
-}
-
-/// Returns the kind of a container by its full name. One of several types has none.
-fn kind(name: &str) -> Kind {
-    match path(name) {
-        "alloc::vec::Vec"
-        | "alloc::raw_vec::RawVec"
-        | "alloc::string::String"
-        | "alloc::collections::binary_heap::BinaryHeap"
-        | "std::ffi::os_str::OsString"
-        | "std::path::PathBuf" => Kind::List,
-        "alloc::collections::vec_deque::VecDeque" => Kind::Deque,
-        "std::collections::hash::map::HashMap"
-        | "std::collections::hash::set::HashSet"
-        | "hashbrown::map::HashMap"
-        | "hashbrown::set::HashSet"
-        | "hashbrown::table::HashTable" => Kind::Table,
-        "alloc::ffi::c_str::CString" => Kind::Slice,
-        "alloc::boxed::Box" if is_slice(name) => Kind::Slice,
-        "alloc::boxed::Box" => Kind::Boxed,
-        "alloc::rc::Rc" | "alloc::sync::Arc" => Kind::Counted,
-        _ => Kind::Unknown,
+    let shape = Shape::new(kind, is_text.then_some(1), value_type);
+    if is_fixed(container) {
+        shape
+    } else {
+        shape.changing()
     }
 }
 
-/// Returns `true` for `Box<[T]>` and `Box<str>`, whose pointers have a length beside them.
-fn is_slice(name: &str) -> bool {
-    let held = name.strip_prefix("alloc::boxed::Box<").unwrap_or_default();
-    let held = held.strip_suffix('>').unwrap_or(held);
-    let is_array = || {
-        held.rsplit_once("; ").is_some_and(|(_, length)| {
-            let digits = length.strip_suffix(']').unwrap_or_default();
-            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-        })
-    };
-    matches!(
-        held,
-        "str" | "std::path::Path" | "std::ffi::os_str::OsStr" | "core::ffi::c_str::CStr"
-    ) || held.starts_with('[') && held.ends_with(']') && !is_array()
+/// Types of the standard library, other than containers, whose values do not change while they are
+/// shared, unless those of their arguments do.
+const FIXED: &[&str] = &[
+    "CStr",
+    "Cow",
+    "Duration",
+    "Global",
+    "NonZero",
+    "Option",
+    "OsStr",
+    "Path",
+    "RandomState",
+    "Result",
+];
+
+/// Returns `true` if the name of a type alone tells that its values do not change while they are
+/// shared. What the fields of other types are is not known without debug information of types.
+fn is_fixed(name: &str) -> bool {
+    let words = name.split(['<', '>', ',', '(', ')', '[', ']', ';', '&', '*', ' ']);
+    let mut words = words.filter(|word| !word.is_empty());
+    words.all(|word| match word.split_once("::") {
+        _ if let Some(container) = containers::by_path(word) => {
+            container.changes != Changes::Always
+        }
+        Some(("alloc" | "core" | "std" | "hashbrown", rest)) => {
+            let own = rest.rsplit("::").next().unwrap_or(rest);
+            FIXED.contains(&own)
+        }
+        Some(_) => false,
+        None => {
+            let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+            let is_lifetime = word.starts_with('\'');
+            is_number || is_lifetime || PRIMITIVES.contains(&word)
+        }
+    })
 }
+
+/// Types of the language, and the words before them.
+const PRIMITIVES: &[&str] = &[
+    "bool", "char", "const", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "mut",
+    "str", "u128", "u16", "u32", "u64", "u8", "usize",
+];
 
 #[cfg(test)]
 mod tests {
@@ -244,28 +236,29 @@ mod tests {
     }
 
     #[test]
-    fn containers_are_known_by_their_paths() {
-        let cases = [
-            ("alloc::vec::Vec<app::A>", Kind::List),
-            ("alloc::boxed::Box<[u8]>", Kind::Slice),
-            ("alloc::boxed::Box<[u8; 4]>", Kind::Boxed),
-            ("alloc::boxed::Box<[[u8; 4]]>", Kind::Slice),
-            ("alloc::boxed::Box<dyn app::Trait>", Kind::Boxed),
-            ("alloc::boxed::Box<str>", Kind::Slice),
-            ("alloc::sync::Arc<[u8]>", Kind::Counted),
-            ("hashbrown::table::HashTable<usize>", Kind::Table),
-            ("smallvec::SmallVec<[u8; 4]>", Kind::Unknown),
-            (
-                "one of alloc::vec::Vec<u8>, alloc::vec::Vec<i8>",
-                Kind::Unknown,
-            ),
-            (
-                "alloc::collections::btree::map::BTreeMap<u8, u8>",
-                Kind::Unknown,
-            ),
+    fn without_types_only_values_of_the_standard_library_are_known_not_to_change() {
+        let fixed = [
+            "alloc::string::String",
+            "alloc::rc::Rc<str>",
+            "alloc::sync::Arc<[(u8, alloc::string::String); 4]>",
+            "alloc::rc::Rc<core::option::Option<alloc::vec::Vec<&'static str>>>",
+            "std::collections::hash::map::HashMap<u64, alloc::boxed::Box<[u8]>>",
         ];
-        for (name, expected) in cases {
-            assert_eq!(kind(name), expected, "{name}");
+        for name in fixed {
+            assert!(is_fixed(name), "{name}");
+        }
+        let others = [
+            "alloc::sync::Arc<app::Session>",
+            "alloc::rc::Rc<(u64, core::cell::Cell<u64>)>",
+            "alloc::sync::Arc<core::sync::atomic::AtomicU64>",
+            "alloc::sync::Arc<std::sync::poison::mutex::Mutex<u8>>",
+            "alloc::vec::Vec<app::Row>",
+            "alloc::sync::Arc<dyn core::any::Any>",
+            "alloc::rc::Rc<Session>",
+            "one of alloc::vec::Vec<u8>, app::A",
+        ];
+        for name in others {
+            assert!(!is_fixed(name), "{name}");
         }
     }
 }

@@ -86,7 +86,7 @@ pub(super) struct Images {
     /// The files of the images, each with the address that it was loaded at, less the address that
     /// the file gives.
     pub(super) files: Vec<(String, u64)>,
-    /// The sizes of thread-local variables of all images, summed.
+    /// The most bytes that the thread-local variables of all images take, with their padding.
     pub(super) tls_bytes: u64,
 }
 
@@ -148,7 +148,7 @@ fn add_segments(images: &mut Images, all: &[Mapping], mapping: &Mapping, headers
     }
     for header in headers.iter().filter(|header| kind(*header) == TLS) {
         let alignment = word(header, 48).clamp(1, PAGE);
-        let bytes = word(header, 40).min(1 << 30) + alignment;
+        let bytes = word(header, 40).min(1 << 30).next_multiple_of(alignment) + alignment;
         images.tls_bytes = images.tls_bytes.saturating_add(bytes);
     }
 }

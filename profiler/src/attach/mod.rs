@@ -14,34 +14,41 @@ mod allocator;
 mod blocks;
 mod copy;
 mod error;
+mod followed;
 mod layouts;
 mod maps;
 mod mode;
 mod pause;
 mod roots;
+mod watched;
 
 pub use error::Error;
-pub use mode::{Followed, set_sampling};
+pub use followed::Followed;
+pub use mode::set_sampling;
 pub use pause::{ask_paused, set_paused};
 
-use crate::load::{OpenOptions, Session};
 use crate::profile::Profile;
 use crate::snapshot::{Memory, Moment, Outside, Snapshot, Step, analyse};
 use crate::typed::{LoadedModule, ProgramTypes};
 use crate::units::Count;
+use crate::{OpenOptions, Session};
 use copy::Copy;
 use error::Kind;
+use followed::Quiet;
 use std::fs::{File, OpenOptions as FileOptions};
 use std::io;
 use std::mem::offset_of;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use tracking_alloc_recording::{
     EXCHANGE_OFFSET, Exchange, ExchangeValue, HeaderValue, Host, LaneValue, MAGIC, Record,
     Recording, SNAPSHOT_MARKS, VERSION, Writer, mark_hash, mode as recording_mode, snapshot_status,
     snapshot_trigger,
 };
+use watched::Watched;
 
 /// The intervals between looks for an answer.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
@@ -55,8 +62,14 @@ const MOST_RETAKES: u32 = 5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {
-    /// Waits until the program allocates. Says for how long.
-    Waiting(Duration),
+    /// Waits until the program allocates.
+    Waiting {
+        /// The time since the request.
+        waited: Duration,
+        /// The time in the recording since which no allocation of the program was seen, if none was
+        /// seen since the request.
+        quiet_since_ns: Option<u64>,
+    },
     /// Looks for the blocks, in as many pieces of the shadow map.
     Blocks {
         /// Pieces that are done.
@@ -103,6 +116,8 @@ pub struct Reader {
     session: Session,
     /// The types of the executable, which are read once.
     types: Option<(LoadedModule, ProgramTypes)>,
+    /// `true` once no copy is to be read any more.
+    stops: Arc<AtomicBool>,
 }
 
 impl Reader {
@@ -124,6 +139,7 @@ impl Reader {
             seen: 0,
             session: Session::new(options),
             types: None,
+            stops: Arc::default(),
         };
         let header = known_header(path, &reader.file, Kind::NoMap)?;
         if header.pid_namespace != Host::current().pid_namespace {
@@ -147,6 +163,11 @@ impl Reader {
         reader.store(offset_of!(Exchange, forced), u32::from(force))?;
         reader.store(offset_of!(Exchange, reader), own)?;
         Ok(reader)
+    }
+
+    /// Reads no copy any more once this becomes true, not even the one that it is reading.
+    pub fn stop_when(&mut self, stops: Arc<AtomicBool>) {
+        self.stops = stops;
     }
 
     /// Returns the path of the recording.
@@ -226,7 +247,8 @@ impl Reader {
         let read = self.read(&answer, false, progress);
         // The program ends the copy of a peak for that of a larger one.
         let is_peak = answer.trigger == snapshot_trigger::PEAK;
-        if read.is_err() && is_peak && self.exchange()?.answers != self.seen {
+        let is_stopped = self.stops.load(Relaxed);
+        if read.is_err() && is_peak && !is_stopped && self.exchange()?.answers != self.seen {
             return self.next(progress);
         }
         read
@@ -264,8 +286,9 @@ impl Reader {
             .as_ref()
             .is_some_and(|(known, _)| *known == module);
         if !is_known {
-            let symbols = &self.session.options().symbols;
-            let types = ProgramTypes::read(std::slice::from_ref(&module), symbols);
+            let options = self.session.options();
+            let modules = std::slice::from_ref(&module);
+            let types = ProgramTypes::read(modules, &options.symbols, &options.containers);
             self.types = Some((module, types));
         }
     }
@@ -276,16 +299,25 @@ impl Reader {
         progress: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<ExchangeValue, Error> {
         let begun = Instant::now();
+        let quiet = Quiet::begin(&self.header()?);
         let mut pause = FIRST_LOOK;
         loop {
             if let Some(answer) = self.new_answer()? {
                 return Ok(answer);
             }
             let waited = begun.elapsed();
+            let quiet_since_ns = quiet.since_ns(&self.header()?);
             if waited >= patience {
-                return Err(self.fail(Kind::NoAnswer(patience.as_secs())));
+                return Err(self.fail(Kind::NoAnswer {
+                    waited: patience,
+                    quiet_since_ns,
+                }));
             }
-            if !progress(Progress::Waiting(waited)) {
+            let waiting = Progress::Waiting {
+                waited,
+                quiet_since_ns,
+            };
+            if !progress(waiting) {
                 return Err(self.fail(Kind::Interrupted));
             }
             self.check_running()?;
@@ -338,7 +370,32 @@ impl Reader {
         let tell = |step| {
             progress(step);
         };
-        let blocks = blocks::read(&header, &lanes, &copy, &tell).map_err(fail)?;
+        let (stops, exchange) = (Arc::clone(&self.stops), self.file.try_clone());
+        let exchange = exchange.map_err(|error| fail(Kind::Open(error)))?;
+        // Only the last of all peaks is kept, so one that a larger one follows is not read further.
+        let is_replaced = || {
+            is_peak
+                && exchange_of(&exchange).is_ok_and(|now| {
+                    now.answers != answer.answers && now.trigger == snapshot_trigger::PEAK
+                })
+        };
+        let is_wanted = || !stops.load(Relaxed) && !is_replaced();
+        let memory = Watched::new(&copy, &is_wanted);
+        let given_up = || {
+            if stops.load(Relaxed) {
+                fail(Kind::Stopped)
+            } else {
+                fail(Kind::Replaced)
+            }
+        };
+        let failed = |kind| {
+            if memory.is_given_up() {
+                given_up()
+            } else {
+                fail(kind)
+            }
+        };
+        let blocks = blocks::read(&header, &lanes, &memory, &tell).map_err(failed)?;
         let is_torn = blocks.in_flight_bytes > blocks.bytes / IN_FLIGHT_SHARE;
         if is_torn && may_retake {
             return Ok(None);
@@ -351,6 +408,7 @@ impl Reader {
             lanes: &lanes,
             blocks: &blocks.ranges,
             stack_pointer: copy.stack_pointer(),
+            read: &|address, buffer| memory.read(address, buffer),
         };
         let roots = outside.roots();
         let mut heap = blocks.heap;
@@ -373,11 +431,16 @@ impl Reader {
             thread_pointers: &pointers,
         };
         let chosen = layouts::choose(&known, &heap);
-        let allocator = allocator::of_heap(&profile.capture.allocator, &heap, &copy, &mappings);
+        let allocator = allocator::of_heap(&profile.capture().allocator, &heap, &memory, &mappings);
         drop(profile);
-        let analysis = analyse(heap, &copy, &*chosen.layouts, &|step| {
+        let analysis = analyse(heap, &memory, &*chosen.layouts, &|step| {
             tell(Progress::Analysis(step));
         });
+        if memory.is_given_up() {
+            return Err(given_up());
+        }
+        // The copy costs the program memory and time, and another one may wait for its end.
+        drop(copy);
         let layouts = &*chosen.layouts;
         let mut snapshot = Snapshot::of(&analysis, layouts, &names, moment, chosen.basis);
         if let Some(allocator) = allocator {
@@ -413,10 +476,7 @@ impl Reader {
     }
 
     fn exchange(&self) -> Result<ExchangeValue, Error> {
-        let mut bytes = [0; ExchangeValue::SIZE];
-        let read = self.file.read_exact_at(&mut bytes, EXCHANGE_OFFSET as u64);
-        read.map_err(|error| self.fail(Kind::Open(error)))?;
-        Ok(ExchangeValue::parse(&bytes))
+        exchange_of(&self.file).map_err(|error| self.fail(Kind::Open(error)))
     }
 
     fn check_running(&self) -> Result<(), Error> {
@@ -442,6 +502,13 @@ fn header_of(file: &File) -> io::Result<HeaderValue> {
     let mut bytes = [0; HeaderValue::SIZE];
     file.read_exact_at(&mut bytes, 0)?;
     Ok(HeaderValue::parse(&bytes))
+}
+
+/// Reads the words that a program and its reader exchange.
+fn exchange_of(file: &File) -> io::Result<ExchangeValue> {
+    let mut bytes = [0; ExchangeValue::SIZE];
+    file.read_exact_at(&mut bytes, EXCHANGE_OFFSET as u64)?;
+    Ok(ExchangeValue::parse(&bytes))
 }
 
 /// Returns the header of a recording of this version. Otherwise returns the error that opening it
@@ -503,7 +570,7 @@ fn notes(recording: &Recording) -> Vec<String> {
     let lost = [
         (
             unknown_frees,
-            "or more blocks were allocated before the recording began or in a pause: what only they hold is listed as not reached",
+            "or more blocks were not recorded (allocated before the recording began, in a pause, or by libc's own malloc): what only they hold is listed as not reached",
         ),
         (
             untracked,

@@ -3,6 +3,7 @@
 //! Needs nothing of the process but its file, so this also works into containers.
 
 use super::error::{Error, Kind};
+use super::followed::{Followed, Quiet};
 use super::known_header;
 use std::fs::{File, OpenOptions};
 use std::mem::offset_of;
@@ -16,18 +17,9 @@ use tracking_alloc_recording::{
 /// The interval between looks whether the program has followed.
 const LOOKS: Duration = Duration::from_millis(2);
 
-/// The answer of a program whose recording is to sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Followed {
-    /// It samples, with this mean number of bytes from one sample to the next.
-    Samples(u64),
-    /// It has not looked yet.
-    NotYet,
-}
-
 /// Asks a running program to record samples, or to change their mean (`None` = as it is), and waits
-/// until it has. It follows when its live bytes next fall from a new maximum or change by 32 KiB,
-/// or, if it samples already, at its next sample.
+/// until it has, which it does at one of its next allocations. The answer is the mean number of
+/// bytes from one sample to the next.
 ///
 /// # Errors
 /// Returns an error if the program has ended, if its recording cannot be read or written, or if it
@@ -36,11 +28,11 @@ pub fn set_sampling(
     path: &Path,
     sample_bytes: Option<u64>,
     patience: Duration,
-) -> Result<Followed, Error> {
+) -> Result<Followed<u64>, Error> {
     let fail = |kind| Error::new(path, kind);
     let file = OpenOptions::new().read(true).write(true).open(path);
     let file = file.map_err(|error| fail(Kind::NotWritable(error)))?;
-    running(path, &file)?;
+    let quiet = Quiet::begin(&running(path, &file)?);
     let before = exchange(&file).map_err(|error| fail(Kind::NotWritable(error)))?;
     let write = |bytes: &[u8], offset: usize| {
         let offset = (EXCHANGE_OFFSET + offset) as u64;
@@ -58,12 +50,12 @@ pub fn set_sampling(
         let header = running(path, &file)?;
         if now.mode_answers != before.mode_answers {
             return match now.refused {
-                change_refused::NOTHING => Ok(Followed::Samples(header.sample_bytes)),
+                change_refused::NOTHING => Ok(Followed::Yes(header.sample_bytes)),
                 reason => Err(fail(Kind::RefusedChange(reason))),
             };
         }
         if begun.elapsed() >= patience {
-            return Ok(Followed::NotYet);
+            return Ok(quiet.not_yet(&header));
         }
         std::thread::sleep(LOOKS);
     }

@@ -3,6 +3,7 @@
 //! Needs nothing of the process but its file, so this also works into containers.
 
 use super::error::{Error, Kind};
+use super::followed::{Followed, Quiet};
 use super::known_header;
 use std::fs::{File, OpenOptions};
 use std::mem::offset_of;
@@ -14,27 +15,30 @@ use tracking_alloc_recording::{EXCHANGE_OFFSET, Exchange, Writer};
 /// The interval between looks whether the program has followed.
 const LOOKS: Duration = Duration::from_millis(2);
 
-/// Asks a running program to pause its recording or to record again, and waits until it has.
-///
-/// Returns `None` if it has not followed within `patience`. It pauses when its live bytes next fall
-/// from a new maximum or change by 32 KiB, and records again from its next allocation on. Otherwise
-/// returns the time in the recording at which it was paused, or 0 if it records.
+/// Asks a running program to pause its recording or to record again, and waits until it has, which
+/// it does at one of its next allocations. The answer is the time in the recording at which it was
+/// paused, or 0 if it records.
 ///
 /// # Errors
 /// Returns an error if the program has ended, or if its recording cannot be read or written.
-pub fn set_paused(path: &Path, is_paused: bool, patience: Duration) -> Result<Option<u64>, Error> {
+pub fn set_paused(
+    path: &Path,
+    is_paused: bool,
+    patience: Duration,
+) -> Result<Followed<u64>, Error> {
     let file = ask_paused(path, is_paused)?;
     let begun = Instant::now();
+    let quiet = Quiet::begin(&known_header(path, &file, Kind::Over)?);
     loop {
         let header = known_header(path, &file, Kind::Over)?;
         if Writer::of(&header).is_gone() {
             return Err(Error::new(path, Kind::Over));
         }
         if (header.paused_since_ns != 0) == is_paused {
-            return Ok(Some(header.paused_since_ns));
+            return Ok(Followed::Yes(header.paused_since_ns));
         }
         if begun.elapsed() >= patience {
-            return Ok(None);
+            return Ok(quiet.not_yet(&header));
         }
         std::thread::sleep(LOOKS);
     }

@@ -7,12 +7,18 @@
 
 use super::maps::{Images, Mapping};
 use crate::snapshot::RootKind;
+use std::io;
 use std::ops::Range;
 use tracking_alloc_recording::LaneValue;
 
 /// Bytes of thread-local memory beyond the variables: glibc's surplus for libraries that are loaded
-/// later.
+/// later. On a thread's own stack, its first functions follow right below.
 const SURPLUS: u64 = 4096;
+/// Bytes of an entry in glibc's list of the thread-local variables of a thread: their address, and
+/// a word for their block if they have one.
+const ENTRY: u64 = 16;
+/// Entries of that list that are read.
+const MOST_ENTRIES: u64 = 4096;
 /// Bytes after the thread pointer that belong to libc's description of a thread.
 const DESCRIPTION: u64 = 4096;
 /// Other memory that is read of one mapping, and of all.
@@ -28,7 +34,6 @@ pub(super) struct Named {
 }
 
 /// The sources of roots.
-#[derive(Debug)]
 pub(super) struct Outside<'a> {
     pub(super) mappings: &'a [Mapping],
     pub(super) images: &'a Images,
@@ -37,6 +42,8 @@ pub(super) struct Outside<'a> {
     pub(super) blocks: &'a [Range<u64>],
     /// The stack pointer of the thread that made the copy.
     pub(super) stack_pointer: Option<u64>,
+    /// Reads memory of the program.
+    pub(super) read: &'a dyn Fn(u64, &mut [u8]) -> io::Result<()>,
 }
 
 /// The roots, and the bytes of other memory that was left out.
@@ -87,7 +94,11 @@ impl Outside<'_> {
         let before = pointer.saturating_sub(around.max(DESCRIPTION));
         let after = pointer.saturating_add(around.max(DESCRIPTION));
         let is_in_stack = low < pointer && pointer < high;
-        let end = if is_in_stack { before.max(low) } else { high };
+        let end = if is_in_stack {
+            self.thread_locals_start(pointer).max(low)
+        } else {
+            high
+        };
         if low < end {
             let used = self.stack_pointer.filter(|used| (low..end).contains(used));
             let dead = self.writable(low..used.unwrap_or(low));
@@ -113,6 +124,38 @@ impl Outside<'_> {
             });
             self.add(RootKind::ThreadLocals, &name, parts.collect(), roots);
         }
+    }
+
+    /// Returns the address at which the thread-local variables on a thread's own stack begin.
+    ///
+    /// On x86-64, they end at the thread pointer. The images say how many bytes they take at most:
+    /// those of libraries that were loaded later may lie elsewhere.
+    fn thread_locals_start(&self, pointer: u64) -> u64 {
+        if !cfg!(target_arch = "x86_64") {
+            return pointer.saturating_sub(DESCRIPTION);
+        }
+        let lowest = pointer.saturating_sub(self.images.tls_bytes);
+        self.first_variables(lowest..pointer).unwrap_or(lowest)
+    }
+
+    /// Returns the lowest address in a range that ends at a thread pointer at which the variables
+    /// of an image begin, by the list that glibc keeps of them (the `dtv`).
+    fn first_variables(&self, range: Range<u64>) -> Option<u64> {
+        let word = |address: u64| {
+            let mut bytes = [0; 8];
+            (self.read)(address, &mut bytes).ok()?;
+            Some(u64::from_le_bytes(bytes))
+        };
+        // The second word behind the thread pointer leads to the list. Its number of entries is in
+        // the entry before it.
+        let list = word(range.end.checked_add(8)?)?;
+        let count = word(list.checked_sub(ENTRY)?)?.min(MOST_ENTRIES);
+        let mut bytes = vec![0; (count * ENTRY) as usize];
+        (self.read)(list.checked_add(ENTRY)?, &mut bytes).ok()?;
+        let (words, _) = bytes.as_chunks::<8>();
+        let starts = words.iter().step_by(2);
+        let starts = starts.map(|start| u64::from_le_bytes(*start));
+        starts.filter(|start| range.contains(start)).min()
     }
 
     fn mapping_of(&self, address: u64) -> Option<&Range<u64>> {
@@ -231,6 +274,7 @@ mod tests {
             lanes: &[lane, lane],
             blocks: &[0x1_2000..0x1_3000, 0x20_0010..0x2f_0000],
             stack_pointer: Some(0x44_0000),
+            read: &|_, _| Err(io::ErrorKind::NotFound.into()),
         };
         let found = outside.roots();
         assert_eq!(found.left_out_bytes, MOST_OF_ONE + 1);
@@ -238,11 +282,14 @@ mod tests {
             let of_kind = found.roots.iter().filter(|root| root.kind == kind);
             of_kind.map(|root| root.range.clone()).collect()
         };
-        assert_eq!(ranges(RootKind::Stack)[..], [range(0x44_0000, 0x47_df00)]);
-        assert_eq!(
-            ranges(RootKind::ThreadLocals)[..],
-            [range(0x47_df00, 0x48_0000)]
-        );
+        let first = if cfg!(target_arch = "x86_64") {
+            0x47_ef00
+        } else {
+            0x47_e000
+        };
+        assert_eq!(ranges(RootKind::Stack)[..], [range(0x44_0000, first)]);
+        let locals = [range(first, 0x48_0000)];
+        assert_eq!(ranges(RootKind::ThreadLocals)[..], locals);
         let segments = [0x1_1000..0x1_2000, 0x1_3000..0x1_4000, 0x1_4000..0x1_7000];
         assert_eq!(ranges(RootKind::Segment), segments);
         let dead = ranges(RootKind::DeadStack);
@@ -257,6 +304,60 @@ mod tests {
         };
         assert!(all.iter().all(is_free));
         assert_eq!(found.roots[0].name, "main");
+    }
+
+    /// Two libraries that were loaded later have their variables elsewhere: the sizes alone would
+    /// take the first functions of the thread for variables.
+    #[test]
+    fn the_first_functions_of_a_thread_are_on_its_stack() {
+        let mappings = [mapping(0x40_0000..0x48_0000, 0)];
+        let images = Images {
+            tls_bytes: 0x4000,
+            ..Images::default()
+        };
+        let lane = LaneValue {
+            stack_low: 0x40_0000,
+            stack_high: 0x48_0000,
+            thread_pointer: 0x47_f000,
+            ..LaneValue::default()
+        };
+        let words = |address: u64| match address {
+            0x47_f008 => 0x10_0000,
+            // The number of entries, then their addresses.
+            0x0f_fff0 => 4,
+            0x10_0010 => 0x47_ef40,
+            0x10_0020 => 0x47_eec0,
+            0x10_0030 => 0x20_0000,
+            0x10_0040 => u64::MAX,
+            // What follows is no entry.
+            0x10_0050 => 0x47_c000,
+            _ => 0,
+        };
+        let outside = Outside {
+            mappings: &mappings,
+            images: &images,
+            lanes: &[lane],
+            blocks: &[],
+            stack_pointer: None,
+            read: &|address, bytes| {
+                for (at, word) in (address..).step_by(8).zip(bytes.chunks_mut(8)) {
+                    word.copy_from_slice(&words(at).to_le_bytes());
+                }
+                Ok(())
+            },
+        };
+        let of_kind = |kind| -> Vec<Range<u64>> {
+            let roots = outside.roots().roots.into_iter();
+            let roots = roots.filter(|root| root.kind == kind);
+            roots.map(|root| root.range).collect()
+        };
+        let first = if cfg!(target_arch = "x86_64") {
+            0x47_eec0
+        } else {
+            0x47_e000
+        };
+        assert_eq!(of_kind(RootKind::Stack), [range(0x40_0000, first)]);
+        assert_eq!(of_kind(RootKind::ThreadLocals), [range(first, 0x48_0000)]);
     }
 
     #[test]
@@ -275,6 +376,10 @@ mod tests {
                 lanes: &[lane],
                 blocks: &[],
                 stack_pointer: Some(word),
+                read: &|_, bytes| {
+                    bytes.fill(word as u8);
+                    Ok(())
+                },
             };
             for root in outside.roots().roots {
                 assert!(0x1000 <= root.range.start && root.range.end <= 0x2000);

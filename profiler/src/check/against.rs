@@ -18,8 +18,8 @@ const SLACK_COUNT: u64 = 16;
 pub struct Tolerances {
     /// The tolerance of measures that are checked by default.
     general: f64,
-    /// The tolerances of single measures, in the order of [`Measure::ALL`].
-    parts: [Option<f64>; Measure::ALL.len()],
+    /// The tolerances of single measures, in the order of [`Measure::COUNTED`].
+    parts: [Option<f64>; Measure::COUNTED.len()],
 }
 
 impl Default for Tolerances {
@@ -27,7 +27,7 @@ impl Default for Tolerances {
     fn default() -> Self {
         Tolerances {
             general: 0.05,
-            parts: [None; Measure::ALL.len()],
+            parts: [None; Measure::COUNTED.len()],
         }
     }
 }

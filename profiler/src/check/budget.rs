@@ -113,7 +113,7 @@ fn of_patterns(all: &mut Vec<Limit>, by: By, table: &Table) -> Result<(), String
 }
 
 fn measures() -> String {
-    Measure::ALL.map(Measure::name).join(", ")
+    Measure::COUNTED.map(Measure::name).join(", ")
 }
 
 /// The limits of a subject; of its table `per_record` or `per_input_byte` where `per` says so.

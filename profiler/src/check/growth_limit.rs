@@ -73,7 +73,7 @@ pub fn check_growth(recording: &Recording<'_>, limit: &GrowthLimit) -> Result<Ou
     };
     let most = Most::Whole(base.saturating_add(allowed as u64));
     let value = Amount::new(value, 1);
-    let (status, bound) = match &profile.capture.sampling {
+    let (status, bound) = match &profile.capture().sampling {
         None => (Status::of(value, 0.0, most), 0.0),
         // The safe end of the interval: of estimates, only growth that is certain fails.
         Some(sampling) => {
@@ -110,7 +110,8 @@ fn between_estimates(from: u64, to: u64, mean: u64) -> (f64, f64) {
     let distances = |bytes: u64| {
         let figures = Figures::estimated_live(bytes, mean);
         let interval = figures.interval(Measure::Live.key());
-        let ends = interval.map_or((bytes, bytes), |ends| (ends.low, ends.high));
+        let ends = interval.and_then(|ends| Some((ends.low, ends.high?)));
+        let ends = ends.unwrap_or((bytes, bytes));
         (
             bytes.saturating_sub(ends.0) as f64,
             ends.1.saturating_sub(bytes) as f64,
@@ -128,7 +129,7 @@ fn between_estimates(from: u64, to: u64, mean: u64) -> (f64, f64) {
 /// Returns the last moment before the program stopped.
 fn last(profile: &Profile) -> Found {
     let number = profile.checkpoints().len().checked_sub(1);
-    match (profile.process.state, number) {
+    match (profile.process().state, number) {
         (State::Finished, Some(number)) => Found::exact(Moment::Checkpoint(number)),
         _ => Found::exact(Moment::End),
     }

@@ -9,6 +9,7 @@ use super::subject::{Subject, is_match};
 use super::{Outcome, Pattern, Status};
 use crate::diff::{Amount, Input, Per, Recording, input, peak_bound};
 use crate::profile::{Figures, Frames, Measure, Profile, ScopeId};
+use crate::question::{Form, Kind, check};
 use crate::table::{By, Detail, Row, rows};
 use crate::units::printable;
 
@@ -48,12 +49,12 @@ pub struct Limit {
 /// Compares a recording with a limit.
 ///
 /// # Errors
-/// Returns one sentence if the pattern matches nothing, or the recording does not state the input
-/// to divide by.
+/// Returns one sentence if there are no such rows, the pattern matches none, or the recording does
+/// not state the input to divide by.
 pub fn check_limit(recording: &Recording<'_>, limit: &Limit) -> Result<Outcome, String> {
     let profile = recording.profile;
     let name = printable(recording.name);
-    if profile.capture.sampling.is_some()
+    if profile.capture().sampling.is_some()
         && (limit.subject != Subject::Total || !profile.counts_exactly(limit.measure))
     {
         return Err(format!(
@@ -64,8 +65,11 @@ pub fn check_limit(recording: &Recording<'_>, limit: &Limit) -> Result<Outcome, 
         ));
     }
     let (figures, of_phase) = match &limit.subject {
-        Subject::Total => (profile.totals, None),
-        Subject::Rows(by, pattern) => matching(profile, *by, pattern, &name)?,
+        Subject::Total => (*profile.totals(), None),
+        Subject::Rows(by, pattern) => {
+            check(Kind::Counters, Form::Rows, *by, limit.measure)?;
+            matching(profile, *by, pattern, &name)?
+        }
     };
     let count = match limit.per {
         None => 1,

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::text::{allowed, names, subject, value};
+use super::text::{names, spelled, subject, value};
 use super::{Check, Outcome, Status};
-use crate::diff::{Per, amount};
+use crate::diff::Per;
 use crate::profile::State;
 use crate::report::markdown::{code, escape};
 use crate::units::printable;
@@ -26,16 +26,11 @@ pub fn write_markdown(check: &Check, mut out: impl Write) -> io::Result<()> {
             Status::Unsure => "ok?",
             Status::Failed => "**failed**",
         };
-        let before = outcome
-            .base
-            .map(|base| amount(outcome.measure, base))
-            .unwrap_or_default();
+        let [value, most, before] = spelled(outcome);
         let _ = writeln!(
             page,
-            "| {mark} | {} | {} | {} | {before} |",
-            name(outcome, check.state),
-            amount(outcome.measure, outcome.value),
-            allowed(outcome.measure, outcome.most)
+            "| {mark} | {} | {value} | {most} | {before} |",
+            name(outcome, check.state)
         );
     }
     for outcome in check.failed() {

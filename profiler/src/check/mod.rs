@@ -87,7 +87,7 @@ impl Check {
     pub fn new(recording: &Recording<'_>) -> Check {
         Check {
             recording: recording.name.to_owned(),
-            state: recording.profile.process.state,
+            state: recording.profile.process().state,
             outcomes: Vec::new(),
             warnings: recording.profile.losses().to_vec(),
         }

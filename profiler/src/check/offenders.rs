@@ -96,6 +96,7 @@ pub(super) fn grown(sites: &[RowChange]) -> Vec<Offender> {
                 label: SiteLabel {
                     what: row.identity.name.clone(),
                     location: row.identity.location.clone(),
+                    phase: String::new(),
                     owner: row.identity.owner.clone(),
                     source: row.identity.source.clone(),
                 },

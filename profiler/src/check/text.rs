@@ -8,7 +8,7 @@ use crate::diff::{self, Amount, amount};
 use crate::profile::{Measure, State};
 use crate::report::page::Page;
 use crate::report::{ReportOptions, Style};
-use crate::units::printable;
+use crate::units::{bytes_apart, printable, read_apart};
 
 /// Writes each limit with what was measured, and below those that failed where it comes from.
 ///
@@ -46,15 +46,15 @@ pub fn write_text(check: &Check, options: &ReportOptions<'_>, out: impl Write) -
 /// `program: peak 12.3 MiB, at most 10.0 MiB: 2.3 MiB (23.0 %) too much`
 pub(super) fn sentence(outcome: &Outcome, state: State) -> String {
     let measure = outcome.measure;
-    let value = amount(measure, outcome.value);
+    let [value, most, base] = spelled(outcome);
     let name = measure.name_in(state);
     let mut text = format!("{}: {name} {value}", subject(outcome));
     if let Some(per) = outcome.per {
         text.push_str(&format!(" {}", per.words()));
     }
-    text.push_str(&format!(", at most {}", allowed(measure, outcome.most)));
-    if let Some(base) = outcome.base {
-        text.push_str(&format!(" (before: {})", amount(measure, base)));
+    text.push_str(&format!(", at most {most}"));
+    if outcome.base.is_some() {
+        text.push_str(&format!(" (before: {base})"));
     }
     // A bound of whole bytes is one.
     let bound = match outcome.per {
@@ -100,16 +100,40 @@ fn over(outcome: &Outcome) -> String {
         _ => each(measure, more),
     };
     match more / most {
+        part if part < 0.0005 => format!("{more_text} (<0.1 %)"),
         part if part < 10.0 => format!("{more_text} ({:.1} %)", part * 100.0),
         _ => more_text,
     }
 }
 
-pub(super) fn allowed(measure: Measure, most: Most) -> String {
-    match most {
-        Most::Whole(most) => measure.amount(most),
-        Most::Each(most) => each(measure, most),
+/// Spells the figure, the largest allowed one, and the earlier one (empty if there is none), so
+/// that figures that differ read differently.
+pub(super) fn spelled(outcome: &Outcome) -> [String; 3] {
+    let measure = outcome.measure;
+    let mut texts = [
+        amount(measure, outcome.value),
+        match outcome.most {
+            Most::Whole(most) => measure.amount(most),
+            Most::Each(most) => each(measure, most),
+        },
+    ]
+    .to_vec();
+    texts.extend(outcome.base.map(|base| amount(measure, base)));
+    let mut figures = vec![outcome.value.ratio(), outcome.most.ratio()];
+    figures.extend(outcome.base.map(Amount::ratio));
+    if !read_apart(&figures, &texts) {
+        let is_whole = figures.iter().all(|figure| figure.fract() == 0.0);
+        texts = if measure.is_bytes() && is_whole {
+            let whole = figures.iter().map(|&figure| figure as u64);
+            bytes_apart(&whole.collect::<Vec<u64>>())
+        } else {
+            let unit = if measure.is_bytes() { " B" } else { "" };
+            let digits = |figure: &f64| format!("{figure:.6}{unit}");
+            figures.iter().map(digits).collect()
+        };
     }
+    let mut texts = texts.into_iter();
+    [(); 3].map(|()| texts.next().unwrap_or_default())
 }
 
 /// A figure with decimals, as long as those tell anything.

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::merged::MergedTree;
-use super::{Change, DiffOptions, Identity, Recording, matched, one_sided};
+use super::merged::MatchedPaths;
+use super::{Change, DiffOptions, Identity, Matched, Recording, one_sided};
 use crate::calltree::{CallTree, NodeId};
 use crate::profile::{Frames, Measure, Profile};
 use crate::table::By;
@@ -50,17 +50,14 @@ impl Beside {
 
     /// Matches the rows of two recordings. Figures are not divided: `options.per` is not looked at.
     pub fn new(base: &Profile, new: &Profile, options: DiffOptions, frames: Frames) -> Self {
-        let options = DiffOptions {
-            per: None,
-            ..options
-        };
         let [base, new] = [base, new].map(|profile| [Recording { name: "", profile }]);
         let mut beside = Beside {
             by_owner: options.by == By::Site && one_sided(&base, &new).is_some(),
             ..Beside::default()
         };
-        for row in matched(&base, &new, options, frames) {
-            let Some(change) = row.change([&base, &new], options) else {
+        let matched = Matched::new([&base, &new], options.by, frames);
+        for (row, change) in matched.by(options.measure, None) {
+            let Some(change) = change else {
                 continue;
             };
             if row.rows[1] == 0 {
@@ -96,7 +93,7 @@ pub fn beside_tree(
     new: (&CallTree, &Profile),
     measure: Measure,
 ) -> Vec<u64> {
-    let merged = MergedTree::new([base, new], measure);
+    let merged = MatchedPaths::new([base, new]).by(measure);
     let of = |id: &NodeId| merged.node(*id).totals[0];
     merged.places.iter().map(of).collect()
 }

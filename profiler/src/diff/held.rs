@@ -14,12 +14,10 @@ use super::identity::stable;
 use super::text::{figures, heading, write_identity};
 use super::{Amount, Change, FORMAT, Identity, RowKind, Series, Verdict};
 use crate::profile::{Frames, Measure, Profile};
-use crate::report::page::{Page, capital};
+use crate::report::page::Page;
 use crate::report::{ReportOptions, SnapshotJson, Style, escape};
-use crate::table::{
-    By, HeldFigures, HeldMeasure, SnapshotAt, held_by_groups, holders, program_name, rows,
-};
-use crate::units::{counted, printable};
+use crate::table::{By, HeldFigures, SnapshotAt, held_by_groups, holders, program_name, rows};
+use crate::units::{capital, counted, printable};
 
 /// One side: a snapshot of a recording.
 #[derive(Clone, Copy, Debug)]
@@ -32,34 +30,14 @@ pub struct HeldSide<'a> {
     pub at: SnapshotAt<'a>,
 }
 
-/// The grouping of two snapshots.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum HeldBy {
-    /// Holders, by the names of their paths.
-    Holder,
-    /// Rows with what they hold.
-    Rows(By),
-}
-
-impl HeldBy {
-    /// Returns the word of the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            HeldBy::Holder => "holder",
-            HeldBy::Rows(by) => by.name(),
-        }
-    }
-}
-
 /// Two snapshots compared.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HeldDiff<'a> {
     /// The grouping.
-    pub by: HeldBy,
+    pub by: By,
     /// The measure that orders rows.
-    pub measure: HeldMeasure,
+    pub measure: Measure,
     /// The first side and the second one.
     pub sides: [HeldSide<'a>; 2],
     /// Live bytes at the two moments, as the recorders counted them.
@@ -102,8 +80,8 @@ impl HeldChange {
 pub fn compare_held<'a>(
     base: HeldSide<'a>,
     new: HeldSide<'a>,
-    by: HeldBy,
-    measure: HeldMeasure,
+    by: By,
+    measure: Measure,
 ) -> HeldDiff<'a> {
     let sides = [base, new];
     let mut diff = HeldDiff {
@@ -173,7 +151,7 @@ fn change(values: [u64; 2]) -> Change {
 }
 
 /// The rows of a side, those of one identity as one.
-fn of_side(side: HeldSide<'_>, by: HeldBy) -> Vec<(Identity, HeldFigures)> {
+fn of_side(side: HeldSide<'_>, by: By) -> Vec<(Identity, HeldFigures)> {
     let (profile, snapshot) = (side.profile, side.at.snapshot);
     let mut identities: Vec<Identity> = Vec::new();
     let mut known: HashMap<Identity, usize> = HashMap::new();
@@ -184,7 +162,7 @@ fn of_side(side: HeldSide<'_>, by: HeldBy) -> Vec<(Identity, HeldFigures)> {
         })
     };
     let held = match by {
-        HeldBy::Holder => {
+        By::Holder => {
             let rows = holders(profile, snapshot);
             let mut held: Vec<HeldFigures> = Vec::new();
             for row in &rows {
@@ -201,7 +179,7 @@ fn of_side(side: HeldSide<'_>, by: HeldBy) -> Vec<(Identity, HeldFigures)> {
             }
             held
         }
-        HeldBy::Rows(by) => {
+        by => {
             let rows = rows(profile, by, Measure::Live, Frames::Folded);
             let groups = rows.iter().map(|row| number(Identity::of(profile, row)));
             let groups: Vec<usize> = groups.collect();
@@ -269,7 +247,7 @@ pub fn write_held_text(
     heading(&mut page, "total");
     let used = figures(&mut page, BYTES, &diff.live, [true, true]);
     page.end("live", used);
-    if diff.measure == HeldMeasure::Unused {
+    if diff.measure == Measure::Unused {
         let used = figures(&mut page, BYTES, &diff.whole, [true, true]);
         page.end("unused", used);
     }
@@ -284,7 +262,7 @@ pub fn write_held_text(
         diff.equal_rows
     );
     page.wrap(Style::Heading, "", &title);
-    if diff.measure == HeldMeasure::Retained {
+    if diff.measure == Measure::Retained {
         let overlap =
             "Retained bytes of rows do not add up: a row may retain blocks of other rows.";
         page.wrap(Style::Faint, "  ", overlap);
@@ -299,7 +277,7 @@ pub fn write_held_text(
         let sides = [row.kind != RowKind::Added, row.kind != RowKind::Removed];
         let used = figures(&mut page, BYTES, &row.change, sides);
         write_identity(&mut page, &row.identity, Some(row.kind), used);
-        if diff.measure == HeldMeasure::Unused && row.is_partly_known() {
+        if diff.measure == Measure::Unused && row.is_partly_known() {
             page.wrap(
                 Style::Faint,
                 &" ".repeat(used),
@@ -383,7 +361,7 @@ impl Serialize for SideJson<'_> {
         let HeldSide { name, profile, at } = self.0;
         let mut json = serializer.serialize_map(None)?;
         json.serialize_entry("recording", name)?;
-        json.serialize_entry("program", &profile.process.program)?;
+        json.serialize_entry("program", &profile.process().program)?;
         json.serialize_entry("snapshot", &SnapshotJson { profile, at })?;
         json.end()
     }

@@ -46,7 +46,7 @@ impl Identity {
         match &row.detail {
             Detail::Site(detail) => Identity::of_label(&detail.label),
             Detail::Type(detail) => Identity::typed(detail.full_name.as_deref(), &row.key),
-            Detail::Code { .. } => Identity::named(&stable(&image(&profile.process, &row.key))),
+            Detail::Code { .. } => Identity::named(&stable(&image(profile.process(), &row.key))),
             Detail::Owner { owner, .. } => Identity {
                 source: owner.and_then(|owner| profile.source_of(owner)),
                 ..Identity::named(&stable(&row.key))
@@ -179,9 +179,10 @@ mod tests {
 
     #[test]
     fn the_program_is_the_same_wherever_it_was_built() {
-        let process = |executable: &str| Process {
-            executable: executable.into(),
-            ..Process::default()
+        let process = |executable: &str| {
+            heapglass_fixture::made!(Process {
+                executable: executable.into(),
+            })
         };
         let one = "/a/target/debug/deps/load-0123456789abcdef";
         let other = "/b/target/debug/deps/load-fedcba9876543210";

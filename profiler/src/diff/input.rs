@@ -89,8 +89,8 @@ impl Serialize for Per {
 pub fn input(profile: &Profile) -> Input {
     let mut input = Input::default();
     // What the scope, or one around it, states. Parents come before children.
-    let mut stated: Vec<Input> = Vec::with_capacity(profile.scopes.len());
-    for scope in &profile.scopes {
+    let mut stated: Vec<Input> = Vec::with_capacity(profile.scopes().len());
+    for scope in profile.scopes() {
         let around = stated.get(scope.parent as usize);
         let mut here = around.copied().unwrap_or_default();
         if scope.kind == ScopeKind::Phase && here.input_bytes == 0 {

@@ -20,11 +20,12 @@ pub const FORMAT: u32 = 1;
 /// recording in order; `difference` is that of the medians, `relative` the difference as a part of
 /// the first (null when that is 0), and `verdict` one of `equal`, `more`, `less`,
 /// `within_error_bound` (of the two peaks, `error_bound`; of estimates, whose difference lies
-/// between `difference_low` and `difference_high` with a confidence of 95 %) and `within_spread`
-/// (of several recordings). `rows` are those that differ by the measure; `base_figures` and
-/// `new_figures` of a row are those of the report, one for each recording, null where no recording
-/// of the side has it. By phase, `phases` has the time, the speed and the allocations for each
-/// record of every phase, null on a side that does not know them.
+/// between `difference_low` and `difference_high` with a confidence of 95 %), `within_spread` (of
+/// several recordings) and `not_known` (of blocks and other events of samples, which are lower
+/// bounds: the difference and its ends are null). `rows` are those that differ by the measure;
+/// `base_figures` and `new_figures` of a row are those of the report, one for each recording, null
+/// where no recording of the side has it. By phase, `phases` has the time, the speed and the
+/// allocations for each record of every phase, null on a side that does not know them.
 ///
 /// # Errors
 /// Returns the errors of `out`.
@@ -74,10 +75,10 @@ impl Serialize for DiffJson<'_> {
 
 impl Serialize for Recording<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (capture, input) = (&self.profile.capture, input(self.profile));
+        let (capture, input) = (self.profile.capture(), input(self.profile));
         let mut json = serializer.serialize_map(None)?;
         json.serialize_entry("recording", self.name)?;
-        json.serialize_entry("program", &self.profile.process.program)?;
+        json.serialize_entry("program", &self.profile.process().program)?;
         json.serialize_entry("mode", &capture.mode)?;
         json.serialize_entry("peak_error_bytes", &capture.peak_error_bytes)?;
         json.serialize_entry("peak_discrepancy_bytes", &capture.peak_discrepancy_bytes)?;
@@ -86,7 +87,7 @@ impl Serialize for Recording<'_> {
         // 0 = not stated.
         json.serialize_entry("input_bytes", &input.input_bytes)?;
         json.serialize_entry("records", &input.records)?;
-        json.serialize_entry("totals", &self.profile.totals)?;
+        json.serialize_entry("totals", self.profile.totals())?;
         json.end()
     }
 }
@@ -111,10 +112,12 @@ impl Serialize for Change {
         json.serialize_entry("base", &self.base)?;
         json.serialize_entry("new", &self.new)?;
         match self.exact_difference().map(i64::try_from) {
+            _ if !self.is_known() => json.serialize_entry("difference", &None::<i64>)?,
             Some(Ok(exact)) => json.serialize_entry("difference", &exact)?,
             _ => json.serialize_entry("difference", &self.difference())?,
         }
-        json.serialize_entry("relative", &self.relative())?;
+        let relative = self.relative().filter(|_| self.is_known());
+        json.serialize_entry("relative", &relative)?;
         json.serialize_entry("error_bound", &self.bound)?;
         if let Some((low, high)) = self.interval {
             json.serialize_entry("difference_low", &low)?;

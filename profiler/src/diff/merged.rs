@@ -9,9 +9,10 @@ use super::held::HeldSide;
 use super::identity::stable;
 use crate::calltree::{CallTree, NodeId};
 use crate::flamegraph::Widths;
-use crate::interned::Interned;
 use crate::profile::{Label, Measure, Profile};
-use crate::table::{HeldMeasure, holders};
+use crate::question::{Of, Question, Tree, tree};
+use crate::table::By;
+use heapglass_profile::internal::Interned;
 
 /// A node of either tree or of both.
 #[derive(Clone, Debug, Default)]
@@ -35,12 +36,22 @@ pub(crate) struct MergedTree {
     /// The node of each node of the second side, in its order; empty for snapshots.
     pub(super) places: Vec<NodeId>,
     /// Each text once: many nodes may share a long name.
-    texts: Interned<Rc<str>>,
+    texts: Rc<Interned<Rc<str>>>,
 }
 
-impl MergedTree {
-    /// Merges the trees of the two sides.
-    pub(crate) fn new(sides: [(&CallTree, &Profile); 2], measure: Measure) -> MergedTree {
+/// The paths of the call trees of two sides, matched once: the tree by a measure is a view of them.
+pub(crate) struct MatchedPaths<'a> {
+    trees: [&'a CallTree; 2],
+    /// Nodes without figures.
+    nodes: Vec<Node>,
+    /// By node: the nodes of either side that it stands for.
+    members: Vec<[Vec<NodeId>; 2]>,
+    places: Vec<NodeId>,
+    texts: Rc<Interned<Rc<str>>>,
+}
+
+impl<'a> MatchedPaths<'a> {
+    pub(crate) fn new(sides: [(&'a CallTree, &Profile); 2]) -> MatchedPaths<'a> {
         let mut texts: Interned<Rc<str>> = Interned::new();
         let all = texts.number("all".into());
         let sides = sides.map(|(tree, profile)| Side::new(tree, profile, &mut texts));
@@ -50,22 +61,13 @@ impl MergedTree {
             short: all,
             ..Node::default()
         }];
-        // By merged node: the nodes of either side that it stands for.
-        let mut of_sides = vec![[vec![NodeId::ROOT], vec![NodeId::ROOT]]];
+        let mut members = vec![[vec![NodeId::ROOT], vec![NodeId::ROOT]]];
         let mut at = 0;
         while at < nodes.len() {
-            let members = std::mem::take(&mut of_sides[at]);
-            for (side, members) in members.iter().enumerate() {
-                for id in members {
-                    let figure = measure.of(sides[side].tree.own(*id));
-                    let own = &mut nodes[at].totals[side];
-                    *own = own.saturating_add(figure);
-                }
-            }
-            for id in &members[1] {
+            for id in &members[at][1] {
                 places[id.0 as usize] = NodeId(at as u32);
             }
-            for child in paired(&sides, &members) {
+            for child in paired(&sides, &members[at]) {
                 let (name, short) = child.names(&sides, &mut texts);
                 nodes.push(Node {
                     name,
@@ -73,21 +75,51 @@ impl MergedTree {
                     parent: at,
                     ..Node::default()
                 });
-                of_sides.push(child.members);
+                members.push(child.members);
             }
             at += 1;
         }
+        MatchedPaths {
+            trees: [sides[0].tree, sides[1].tree],
+            nodes,
+            members,
+            places,
+            texts: Rc::new(texts),
+        }
+    }
+
+    /// Returns the tree with the figures of a measure.
+    pub(crate) fn by(&self, measure: Measure) -> MergedTree {
+        let mut nodes = self.nodes.clone();
+        for (node, members) in nodes.iter_mut().zip(&self.members) {
+            let sides = members.iter().zip(self.trees).zip(&mut node.totals);
+            for ((members, tree), own) in sides {
+                for id in members {
+                    *own = own.saturating_add(measure.of(tree.own(*id)));
+                }
+            }
+        }
         let mut merged = MergedTree {
             nodes,
-            places,
-            texts,
+            places: self.places.clone(),
+            texts: self.texts.clone(),
         };
         merged.sum();
         merged
     }
+}
 
-    /// Merges the holders of two snapshots. Blocks whose figure is not known count as 0.
-    pub(crate) fn of_holders(sides: [HeldSide<'_>; 2], measure: HeldMeasure) -> MergedTree {
+impl MergedTree {
+    /// Merges the trees of two snapshots by a grouping. Blocks whose figure is not known count as
+    /// 0.
+    ///
+    /// # Errors
+    /// Returns the sentence that says why there is no such tree.
+    pub(crate) fn of_holders(
+        sides: [HeldSide<'_>; 2],
+        by: By,
+        measure: Measure,
+    ) -> Result<MergedTree, String> {
         let mut texts: Interned<Rc<str>> = Interned::new();
         let all = texts.number("all".into());
         let mut nodes = vec![Node {
@@ -97,7 +129,15 @@ impl MergedTree {
         }];
         let mut known: HashMap<(usize, u32), usize> = HashMap::new();
         for (side, HeldSide { profile, at, .. }) in sides.into_iter().enumerate() {
-            let rows = holders(profile, at.snapshot);
+            let question = Question {
+                of: Of::Snapshot(at),
+                by,
+                measure,
+                ..Question::default()
+            };
+            let Tree::Holders(_, rows) = tree(profile, &question)? else {
+                continue;
+            };
             let values = rows.iter().map(|row| row.held.of(measure).unwrap_or(0));
             let values: Vec<u64> = values.collect();
             let mut places: Vec<usize> = Vec::with_capacity(rows.len());
@@ -131,10 +171,10 @@ impl MergedTree {
         let mut merged = MergedTree {
             nodes,
             places: Vec::new(),
-            texts,
+            texts: Rc::new(texts),
         };
         merged.sum();
-        merged
+        Ok(merged)
     }
 
     /// Adds what lies below each node to its own figures.
@@ -301,7 +341,7 @@ fn paired(sides: &[Side<'_>; 2], members: &[Vec<NodeId>; 2]) -> Vec<Child> {
     }
     let mut renamed: Vec<usize> = Vec::new();
     for [base, new] in alone.into_values() {
-        // Of several that look the same nothing tells which is which.
+        // If several look the same, nothing tells which is which.
         if let ([base], [new]) = (base.as_slice(), new.as_slice()) {
             children[*new].members[0] = std::mem::take(&mut children[*base].members[0]);
             renamed.push(*base);

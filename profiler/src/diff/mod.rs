@@ -35,6 +35,7 @@ mod identity;
 mod input;
 mod json;
 mod markdown;
+mod matched;
 mod merged;
 mod palette;
 mod phases;
@@ -43,28 +44,26 @@ mod series;
 mod text;
 mod warnings;
 
-use std::collections::HashMap;
-
 use serde::Serialize;
 
 use crate::profile::{Figures, Frames, Interval, Measure, Profile, State};
-use crate::table::{By, Detail, Row, rows};
+use crate::table::By;
 use crate::units::printable;
 
 pub use beside::{Beside, RemovedRows, RowBeside, beside_tree};
-pub use held::{
-    HeldBy, HeldChange, HeldDiff, HeldSide, compare_held, write_held_json, write_held_text,
-};
+pub use held::{HeldChange, HeldDiff, HeldSide, compare_held, write_held_json, write_held_text};
 pub use identity::Identity;
 pub use input::{Input, Per, input};
 pub use json::{FORMAT, write_json};
 pub use markdown::write_markdown;
-pub(crate) use merged::MergedTree;
+use matched::Changed;
+pub(crate) use matched::Matched;
+pub(crate) use merged::{MatchedPaths, MergedTree};
 pub use palette::strength;
 pub(crate) use palette::{LESS, MORE, of_difference};
 pub use phases::{PhaseChange, PhaseFigure, PhaseFigureChange};
 pub(crate) use picture::file_name;
-pub use picture::{ONLY_HOLDERS, write_held_svg, write_svg};
+pub use picture::{write_held_svg, write_svg};
 pub use series::{Amount, Change, Series, Verdict};
 pub use text::write_text;
 pub(crate) use text::{amount, each, write_identity};
@@ -101,7 +100,8 @@ pub struct Diff<'a> {
     pub base: Vec<Recording<'a>>,
     /// Recordings of the second side.
     pub new: Vec<Recording<'a>>,
-    /// The totals by every measure, in the order of [`Measure::ALL`], never divided by the input.
+    /// The totals by every measure, in the order of [`Measure::COUNTED`], never divided by the
+    /// input.
     pub totals: Vec<(Measure, Change)>,
     /// The totals by every measure for each record or input byte, where both sides know them.
     pub per_input: Vec<(Per, Vec<(Measure, Change)>)>,
@@ -157,7 +157,7 @@ impl Diff<'_> {
     /// Returns `true` if no total and no row differs in any figure.
     pub fn is_equal(&self) -> bool {
         let totals = self.base.iter().chain(&self.new);
-        let mut totals = totals.map(|recording| recording.profile.totals);
+        let mut totals = totals.map(|recording| *recording.profile.totals());
         let first = totals.next().unwrap_or_default();
         let others = self.other_rows + self.other_rows_without_figure;
         self.rows.is_empty() && others == 0 && totals.all(|totals| totals == first)
@@ -178,104 +178,10 @@ impl Diff<'_> {
 /// Returns the state that names measures: [`State::Merged`] if a recording is the sum of others.
 pub(crate) fn naming_state(base: &[Recording<'_>], new: &[Recording<'_>]) -> State {
     let mut all = base.iter().chain(new);
-    if all.any(|one| one.profile.process.merged.is_some()) {
+    if all.any(|one| one.profile.process().merged.is_some()) {
         State::Merged
     } else {
         State::Finished
-    }
-}
-
-/// The state of a row while recordings are read.
-struct RowMatch {
-    identity: Identity,
-    /// The figures and the measure in each recording of each side.
-    sides: [Vec<Cell>; 2],
-    /// Number of rows of each side that it stands for.
-    rows: [usize; 2],
-}
-
-#[derive(Clone, Copy, Default)]
-struct Cell {
-    figures: Figures,
-    /// `None` where there is no such figure, or no input to divide by.
-    amount: Option<Amount>,
-}
-
-/// The rows of all recordings, matched by what they say.
-fn matched(
-    base: &[Recording<'_>],
-    new: &[Recording<'_>],
-    options: DiffOptions,
-    frames: Frames,
-) -> Vec<RowMatch> {
-    let empty = |side: &[Recording<'_>]| -> Vec<Cell> {
-        let cell = |one: &Recording<'_>| Cell {
-            figures: Figures::default(),
-            amount: no_amount(one.profile, options),
-        };
-        side.iter().map(cell).collect()
-    };
-    let are_sites_alike = options.by != By::Site || one_sided(base, new).is_none();
-    let mut matched: Vec<RowMatch> = Vec::new();
-    let mut known: HashMap<Identity, usize> = HashMap::new();
-    for (side, recordings) in [base, new].into_iter().enumerate() {
-        for (number, recording) in recordings.iter().enumerate() {
-            for row in rows(recording.profile, options.by, options.measure, frames) {
-                let mut identity = Identity::of(recording.profile, &row);
-                if !are_sites_alike {
-                    identity = identity.by_owner();
-                }
-                let at = *known.entry(identity.clone()).or_insert(matched.len());
-                if at == matched.len() {
-                    matched.push(RowMatch {
-                        identity: identity.clone(),
-                        sides: [empty(base), empty(new)],
-                        rows: [0; 2],
-                    });
-                }
-                let of_row = &mut matched[at];
-                // Where most of it lies in the newer build is where to look.
-                if of_row.rows[side] == 0 && identity.source.is_some() {
-                    of_row.identity.source = identity.source;
-                }
-                of_row.rows[side] += 1;
-                let cell = &mut of_row.sides[side][number];
-                cell.figures.add(&row.figures);
-                let amount = row_amount(recording.profile, &row, options);
-                cell.amount = match (cell.amount, amount) {
-                    (Some(known), Some(more)) => Some(known.plus(more)),
-                    _ => amount,
-                };
-            }
-        }
-    }
-    matched
-}
-
-impl RowMatch {
-    /// The measure on both sides; `None` where a recording has no such figure.
-    fn change(&self, sides: [&[Recording<'_>]; 2], options: DiffOptions) -> Option<Change> {
-        let amounts = |side: usize| -> Option<Vec<Amount>> {
-            let amounts = self.sides[side].iter().map(|cell| cell.amount);
-            amounts.collect()
-        };
-        // Arenas count every piece of their own: their peaks are exact.
-        let is_bounded = options.measure == Measure::Peak && options.by != By::Arena;
-        let change = compared(sides, [amounts(0)?, amounts(1)?], is_bounded);
-        if options.by == By::Arena {
-            return Some(change);
-        }
-        let off = [0, 1].map(|side| {
-            let cells = self.sides[side].iter().zip(sides[side]);
-            let off = cells.filter_map(|(cell, one)| distances(&cell.figures, one, options));
-            off.reduce(|(low, high), (other_low, other_high)| {
-                (low.max(other_low), high.max(other_high))
-            })
-        });
-        Some(match off {
-            [None, None] => change,
-            [base, new] => change.of_estimates(base.unwrap_or_default(), new.unwrap_or_default()),
-        })
     }
 }
 
@@ -286,16 +192,15 @@ pub fn compare<'a>(
     options: DiffOptions,
 ) -> Diff<'a> {
     let warnings = warnings(base, new, options);
-    let by = match options.by {
-        By::Site if one_sided(base, new).is_some() => By::Owner,
-        by => by,
-    };
-    let options = DiffOptions {
-        by,
-        measure: by.measure(options.measure),
-        ..options
-    };
-    let mut diff = Diff {
+    let options = comparable(base, new, options);
+    let Changed {
+        rows,
+        equal_rows,
+        other_rows,
+        rows_without_figure,
+        other_rows_without_figure,
+    } = Matched::new([base, new], options.by, Frames::Folded).changed(options.measure, options.per);
+    Diff {
         options,
         base: base.to_vec(),
         new: new.to_vec(),
@@ -305,66 +210,45 @@ pub fn compare<'a>(
             .filter(|&per| knows(base, per) && knows(new, per))
             .map(|per| (per, totals(base, new, Some(per))))
             .collect(),
+        rows,
+        equal_rows,
+        other_rows,
+        rows_without_figure,
+        other_rows_without_figure,
         phases: phases::phases(base, new, options),
         warnings,
-        ..Diff::default()
-    };
-    for row in matched(base, new, options, Frames::Folded) {
-        diff.take(row);
     }
-    diff.rows.sort_by(|a, b| {
-        let size = |row: &RowChange| row.change.difference().abs();
-        let by_size = size(b).total_cmp(&size(a));
-        by_size.then_with(|| a.identity.parts().cmp(&b.identity.parts()))
-    });
-    diff
 }
 
-impl Diff<'_> {
-    fn take(&mut self, row: RowMatch) {
-        let change = row.change([&self.base, &self.new], self.options);
-        let kind = match row.rows {
-            [0, _] => RowKind::Added,
-            [_, 0] => RowKind::Removed,
-            _ => RowKind::Changed,
-        };
-        let [base, new] = [0, 1].map(|side| -> Vec<Figures> {
-            let cells = row.sides[side].iter().filter(|_| row.rows[side] > 0);
-            cells.map(|cell| cell.figures).collect()
-        });
-        // A row of one side that holds none of the measure differs too.
-        let differs =
-            kind != RowKind::Changed || base.iter().chain(&new).any(|figures| *figures != base[0]);
-        match change {
-            None => {
-                self.rows_without_figure += 1;
-                self.other_rows_without_figure += usize::from(differs);
-            }
-            Some(change) if change.verdict != Verdict::Equal => self.rows.push(RowChange {
-                identity: row.identity,
-                kind,
-                change,
-                base,
-                new,
-            }),
-            Some(_) => {
-                self.equal_rows += 1;
-                self.other_rows += usize::from(differs);
-            }
-        }
+/// Returns the options by which two sides can be compared: sites of which one side alone has phases
+/// or fields are compared by owner.
+fn comparable(base: &[Recording<'_>], new: &[Recording<'_>], options: DiffOptions) -> DiffOptions {
+    let by = match options.by {
+        By::Site if one_sided(base, new).is_some() => By::Owner,
+        by => by,
+    };
+    DiffOptions {
+        by,
+        measure: by.measure(options.measure),
+        ..options
     }
 }
 
 /// Returns the distances from an estimate to the ends of its interval. A row that a recording does
 /// not have may have been missed.
 fn distances(figures: &Figures, one: &Recording<'_>, options: DiffOptions) -> Option<(f64, f64)> {
-    let sampling = one.profile.capture.sampling.as_ref()?;
+    let sampling = one.profile.capture().sampling.as_ref()?;
+    // Missed blocks have no upper bound, so a difference of blocks has none either.
+    if !options.measure.is_bytes() {
+        return Some((f64::INFINITY, f64::INFINITY));
+    }
     let value = options.measure.of(figures) as f64;
     let count = count(one.profile, options.per).unwrap_or(1) as f64;
     let (low, high) = match options.measure.interval(figures) {
-        Some(Interval { low, high }) => (low as f64, high as f64),
-        None if options.measure.is_bytes() => (0.0, sampling.most_unlisted_bytes() as f64),
-        None => (0.0, 0.0),
+        Some(Interval { low, high }) => {
+            (low as f64, high.map_or(f64::INFINITY, |high| high as f64))
+        }
+        None => (0.0, sampling.most_unlisted_bytes() as f64),
     };
     Some(((value - low) / count, (high - value) / count))
 }
@@ -372,7 +256,7 @@ fn distances(figures: &Figures, one: &Recording<'_>, options: DiffOptions) -> Op
 /// Returns the reason why two sides cannot be compared: one samples, the other does not.
 pub fn refused(base: &[Recording<'_>], new: &[Recording<'_>]) -> Option<String> {
     let all = || base.iter().chain(new);
-    let is_sampled = |one: &&Recording<'_>| one.profile.capture.sampling.is_some();
+    let is_sampled = |one: &&Recording<'_>| one.profile.capture().sampling.is_some();
     let sampled = all().find(is_sampled)?;
     let exact = all().find(|one| !is_sampled(one))?;
     Some(mixed_modes(sampled.name, exact.name))
@@ -386,31 +270,6 @@ pub fn mixed_modes(sampled: &str, exact: &str) -> String {
         printable(sampled),
         printable(exact)
     )
-}
-
-/// Returns the figure of a row by the measure.
-fn row_amount(profile: &Profile, row: &Row, options: DiffOptions) -> Option<Amount> {
-    let measure = options.measure;
-    if let (Detail::Phase(detail), Some(per)) = (&row.detail, options.per) {
-        // As the report divides: the phase with the phases inside it, by the phase's own input.
-        let input = Input {
-            input_bytes: detail.input_bytes,
-            records: detail.records,
-        };
-        let count = per.count(input)?;
-        return Some(Amount::new(measure.of(&detail.with_inner), count));
-    }
-    let value = match &row.detail {
-        Detail::Arena(detail) => detail.measured?,
-        _ => measure.of(&row.figures),
-    };
-    Some(Amount::new(value, count(profile, options.per)?))
-}
-
-/// Returns the figure of a missing row.
-fn no_amount(profile: &Profile, options: DiffOptions) -> Option<Amount> {
-    let per = options.per.filter(|_| options.by != By::Phase);
-    Some(Amount::new(0, count(profile, per)?))
 }
 
 /// Returns the divisor of figures: 1 if they are not divided.
@@ -427,7 +286,7 @@ pub(crate) fn knows(side: &[Recording<'_>], per: Per) -> bool {
     side.all(|one| per.count(input(one.profile)).is_some())
 }
 
-/// The totals of two sides by every measure, in the order of [`Measure::ALL`], as [`total`] has
+/// The totals of two sides by every measure, in the order of [`Measure::COUNTED`], as [`total`] has
 /// each.
 pub(crate) fn totals(
     base: &[Recording<'_>],
@@ -435,7 +294,7 @@ pub(crate) fn totals(
     per: Option<Per>,
 ) -> Vec<(Measure, Change)> {
     let change = |measure| (measure, total(base, new, measure, per));
-    Measure::ALL.into_iter().map(change).collect()
+    Measure::COUNTED.into_iter().map(change).collect()
 }
 
 /// The totals of two sides by a measure; divided by the input where `per` says so.
@@ -464,11 +323,11 @@ pub fn total(
         if one.profile.counts_exactly(measure) {
             return None;
         }
-        distances(&one.profile.totals, &one, options)
+        distances(one.profile.totals(), &one, options)
     });
     match off {
-        [Some(base), Some(new)] => change.of_estimates(base, new),
-        _ => change,
+        [None, None] => change,
+        [base, new] => change.of_estimates(base.unwrap_or_default(), new.unwrap_or_default()),
     }
 }
 
@@ -488,7 +347,7 @@ fn compared(sides: [&[Recording<'_>]; 2], amounts: [Vec<Amount>; 2], is_bounded:
 
 /// Returns the largest error of a recording's peak, bytes.
 pub(crate) fn peak_bound(profile: &Profile) -> u64 {
-    let capture = &profile.capture;
+    let capture = profile.capture();
     capture.peak_error_bytes.max(capture.peak_discrepancy_bytes)
 }
 
@@ -498,7 +357,7 @@ pub(crate) fn median_recording<'a>(
     measure: Measure,
 ) -> Option<Recording<'a>> {
     let mut side = side.to_vec();
-    side.sort_by_key(|one| measure.of(&one.profile.totals));
+    side.sort_by_key(|one| one.profile.total_of(measure));
     let middle = side.len().checked_sub(1)? / 2;
     side.get(middle).copied()
 }

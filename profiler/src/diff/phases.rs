@@ -99,6 +99,8 @@ impl PhaseFigure {
             PhaseFigure::Elapsed => phase.elapsed_ns.map(|ns| Amount::new(ns, 1)),
             PhaseFigure::BytesPerSecond => phase.bytes_per_second().map(speed),
             PhaseFigure::RecordsPerSecond => phase.records_per_second().map(speed),
+            // Of samples it is not known.
+            PhaseFigure::BlocksPerRecord if allocated.samples().is_some() => None,
             PhaseFigure::BlocksPerRecord => per(allocated.total_blocks, phase.records),
             PhaseFigure::BytesPerRecord => per(allocated.total_bytes, phase.records),
             PhaseFigure::BytesPerInputByte => per(allocated.total_bytes, phase.input_bytes),

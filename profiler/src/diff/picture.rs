@@ -8,37 +8,35 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::held::{HeldBy, HeldDiff};
-use super::merged::MergedTree;
+use super::held::HeldDiff;
+use super::merged::{MatchedPaths, MergedTree};
 use super::{Diff, median_recording, palette};
 use crate::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
 use crate::flamegraph::{
-    Caption, NOT_OF_ARENAS, PLACE, Picture, PictureTotals, is_of_arenas, prune, shorten, squares,
-    to_the_byte, without_round, write_empty,
+    Caption, PLACE, Picture, PictureTotals, prune, shorten, squares, to_the_byte, without_round,
+    write_empty,
 };
+use crate::invalid::invalid;
 use crate::profile::{Frames, Measure};
+use crate::question::{Form, Kind, check, levels};
 use crate::table::By;
 use crate::units::{Count, printable};
 
-/// Writes the picture: by field, type or arena where rows are, else by stack. Of several recordings
-/// on a side it shows the one whose total is the median.
+/// Writes the picture: by field, type or arena where rows are, else by stack. If a side has
+/// several recordings, it shows the one whose total is the median.
 ///
 /// # Errors
 /// Returns the errors of `out`; `InvalidInput` by arena and a measure that is not of
-/// [arenas](is_of_arenas), or where a side has no recording; `InvalidData` when the figures add up
+/// [arenas](By::Arena), or where a side has no recording; `InvalidData` when the figures add up
 /// to more than 64 bits.
 pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> {
     let measure = diff.options.measure;
-    let levels = match diff.options.by {
-        By::Field => Levels::Field,
-        By::Type => Levels::Type,
-        By::Arena => Levels::Arena,
-        _ => Levels::Stack,
-    };
-    if levels == Levels::Arena && !is_of_arenas(measure) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_OF_ARENAS));
+    let levels = levels(diff.options.by);
+    if levels == Levels::Arena {
+        let answer = check(Kind::Counters, Form::Tree, By::Arena, measure);
+        answer.map_err(invalid)?;
     }
-    let none = || io::Error::new(io::ErrorKind::InvalidInput, "a side without recordings");
+    let none = || invalid("a side without recordings");
     let base = median_recording(&diff.base, measure).ok_or_else(none)?;
     let new = median_recording(&diff.new, measure).ok_or_else(none)?;
     let options = CallTreeOptions {
@@ -49,7 +47,7 @@ pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> 
     };
     let trees = [base, new].map(|one| CallTree::build(one.profile, &options));
     let sides = [(&trees[0], base.profile), (&trees[1], new.profile)];
-    let merged = MergedTree::new(sides, measure);
+    let merged = MatchedPaths::new(sides).by(measure);
     let names = [base.name, new.name].map(short_name);
     let mut note = "";
     if diff.base.len() > 1 || diff.new.len() > 1 {
@@ -62,13 +60,11 @@ pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> 
 /// Writes a comparison of the holders of two snapshots as a picture.
 ///
 /// # Errors
-/// Returns the errors of `out`; `InvalidInput` if rows are not holders; `InvalidData` when the
-/// figures add up to more than 64 bits.
+/// Returns the errors of `out`; `InvalidInput` if the grouping has no picture; `InvalidData` when
+/// the figures add up to more than 64 bits.
 pub fn write_held_svg(diff: &HeldDiff<'_>, out: impl Write) -> io::Result<PictureTotals> {
-    if diff.by != HeldBy::Holder {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, ONLY_HOLDERS));
-    }
-    let merged = MergedTree::of_holders(diff.sides, diff.measure);
+    let merged = MergedTree::of_holders(diff.sides, diff.by, diff.measure);
+    let merged = merged.map_err(invalid)?;
     let names = diff
         .sides
         .map(|side| format!("{} {}", short_name(side.name), shorten(&side.at.name(), 24)));
@@ -85,9 +81,6 @@ pub fn write_held_svg(diff: &HeldDiff<'_>, out: impl Write) -> io::Result<Pictur
         out,
     )
 }
-
-/// Explains why there is no picture of two snapshots by other rows.
-pub const ONLY_HOLDERS: &str = "the picture of two snapshots shows holders (--by holder): rows of other groupings may hold each other's blocks";
 
 /// Draws two sides: `measure` says how figures are spelled, `title_of_measure` what they are.
 fn draw(
@@ -124,7 +117,7 @@ fn draw(
         title,
         subtitle,
         count_name: title_of_measure,
-        inverted: false,
+        upwards: false,
         legend: Some(squares([("more", palette::MORE), ("less", palette::LESS)])),
     };
     let color = |id: NodeId| palette::of_difference(merged.node(id).difference(), most);

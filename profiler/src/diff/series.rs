@@ -94,6 +94,8 @@ pub enum Verdict {
     WithinBound,
     /// The ranges of the two sides overlap.
     WithinSpread,
+    /// Not known: both figures are lower bounds, because not all blocks were sampled.
+    NotKnown,
     /// The second side has more.
     More,
     /// The second side has less.
@@ -111,7 +113,7 @@ pub struct Change {
     /// The largest error of the difference: the error bounds of the two peaks together, 0 = exact.
     pub bound: f64,
     /// The ends of the interval of the difference, with a confidence of 95 %, if the figures are
-    /// estimates.
+    /// estimates; infinite if nothing is known of the difference.
     pub interval: Option<(f64, f64)>,
     /// The meaning of the difference.
     pub verdict: Verdict,
@@ -146,7 +148,16 @@ impl Change {
         self
     }
 
+    /// Returns `true` if the difference is known, if only within bounds.
+    pub fn is_known(&self) -> bool {
+        self.interval
+            .is_none_or(|(low, high)| low.is_finite() && high.is_finite())
+    }
+
     fn judge(&self) -> Verdict {
+        if !self.is_known() {
+            return Verdict::NotKnown;
+        }
         let order = self.base.median.order(self.new.median);
         if self.base.is_spread() || self.new.is_spread() {
             let is_below = self.base.max.order(self.new.min).is_lt();
@@ -195,7 +206,7 @@ impl Change {
 
     /// Formats the change for people: `+14.6 %`, `12 x`; empty if the first side has nothing.
     pub fn percent(&self) -> String {
-        match self.relative() {
+        match self.relative().filter(|_| self.is_known()) {
             None => String::new(),
             Some(part) if part != 0.0 && part.abs() < 0.000_5 => {
                 let sign = if part < 0.0 { '-' } else { '+' };

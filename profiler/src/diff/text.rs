@@ -11,10 +11,10 @@ use super::{
     peak_bound,
 };
 use crate::profile::Measure;
-use crate::report::page::{Page, capital};
+use crate::report::page::Page;
 use crate::report::{ARENA_FIGURES, ReportOptions, Style};
 use crate::table::{By, bytes_each, bytes_per_second, per_second, program_name};
-use crate::units::{Bytes, Nanos, counted, printable};
+use crate::units::{Bytes, Nanos, capital, counted, printable, without_sign_of_zero};
 
 /// Columns of a figure and of a difference.
 const FIGURE: usize = 11;
@@ -111,8 +111,10 @@ pub(super) fn figures(
         _ => Style::Faint,
     };
     let side = |series: &Series, has_it: bool| {
-        if has_it {
+        if has_it && change.is_known() {
             amount(measure, series.median)
+        } else if has_it {
+            format!(">={}", amount(measure, series.median))
         } else {
             "-".to_owned()
         }
@@ -134,6 +136,7 @@ fn write_total(page: &mut Page<'_>, diff: &Diff<'_>, measure: Measure, change: &
 fn remark(page: &mut Page<'_>, measure: Measure, change: &Change) {
     let bound = rounded(measure, change.bound);
     let mut said = match change.verdict {
+        Verdict::NotKnown => vec!["both are lower bounds".to_owned()],
         verdict if change.interval.is_some() => {
             let (low, high) = change.interval.unwrap_or_default();
             let end = |bytes: f64| measure.difference(bytes.round() as i128);
@@ -328,7 +331,7 @@ pub(crate) fn each(measure: Measure, value: f64) -> String {
     if !measure.is_bytes() {
         format!("{value:.2}")
     } else if value.abs() < 10.0 {
-        format!("{value:.2} B")
+        without_sign_of_zero(format!("{value:.2} B"))
     } else {
         bytes_each(value)
     }
@@ -344,6 +347,9 @@ fn rounded(measure: Measure, value: f64) -> String {
 
 /// `+1.8 MiB`, `-12`, `0`.
 pub(super) fn difference(measure: Measure, change: &Change) -> String {
+    if !change.is_known() {
+        return "not known".to_owned();
+    }
     if let Some(exact) = change.exact_difference() {
         return measure.difference(exact);
     }

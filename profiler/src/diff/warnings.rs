@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::{DiffOptions, Per, Recording, input};
-use crate::interned::Interned;
-use crate::profile::{Profile, ScopeKind, State};
+use crate::profile::{Measure, Profile, ScopeKind, State};
 use crate::table::By;
 use crate::units::printable;
+use heapglass_profile::internal::Interned;
 
 /// Returns the warnings that a reader must know before comparing `base` and `new`: one sentence
 /// each, free of control characters.
@@ -35,26 +35,26 @@ pub fn warnings_about<'a>(
         }
         (names.values.len() > 1).then(|| names.values.join(", "))
     };
-    if let Some(names) = several(|profile| profile.process.program.clone()) {
+    if let Some(names) = several(|profile| profile.process().program.clone()) {
         said.push(format!(
             "The recordings are of different programs ({names}): rows with the same name may be different code."
         ));
     }
-    if let Some(names) = several(|profile| profile.capture.mode.clone()) {
+    if let Some(names) = several(|profile| profile.capture().mode.clone()) {
         said.push(format!("The recordings have different modes ({names})."));
     }
-    if let Some(names) = several(|profile| profile.capture.stacks()) {
+    if let Some(names) = several(|profile| profile.capture().stacks()) {
         said.push(format!(
             "Stacks were walked in different ways ({names}): rows may differ although the program does not."
         ));
     }
-    if let Some(names) = several(|profile| profile.capture.architecture.clone()) {
+    if let Some(names) = several(|profile| profile.capture().architecture.clone()) {
         said.push(format!(
             "The recordings are of different machines ({names}): sizes of the same types may differ."
         ));
     }
     let sums = all().map(|one| {
-        let merged = one.profile.process.merged.as_ref();
+        let merged = one.profile.process().merged.as_ref();
         merged.map_or(1, |merged| merged.recordings)
     });
     let sums: BTreeSet<u64> = sums.collect();
@@ -66,14 +66,20 @@ pub fn warnings_about<'a>(
             sums.join(", ")
         ));
     }
+    if !options.measure.is_bytes() && all().any(|one| one.profile.capture().sampling.is_some()) {
+        said.push(format!(
+            "The number of {} in a recording with samples is a lower bound, so differences are not known.",
+            if options.measure == Measure::Grows { "reallocations" } else { "blocks" }
+        ));
+    }
     for one in about {
         let name = printable(one.name);
-        if one.profile.process.state == State::Running {
+        if one.profile.process().state == State::Running {
             said.push(format!(
                 "{name} is still running: its figures cover the time up to now."
             ));
         }
-        if !one.profile.capture.is_exact() {
+        if !one.profile.capture().is_exact() {
             said.push(format!("{name}: figures are estimates."));
         }
         for loss in one.profile.losses() {
@@ -97,7 +103,7 @@ pub fn warnings_about<'a>(
 pub(super) fn one_sided(base: &[Recording<'_>], new: &[Recording<'_>]) -> Option<String> {
     // Scopes are there also where nothing was allocated in them: `&str` in place of `String`.
     let has = |profile: &Profile, is_meant: fn(ScopeKind) -> bool| {
-        let mut scopes = profile.scopes.iter().skip(1);
+        let mut scopes = profile.scopes().iter().skip(1);
         scopes.any(|scope| is_meant(scope.kind))
     };
     let has_phases = |profile: &Profile| has(profile, |kind| kind == ScopeKind::Phase);

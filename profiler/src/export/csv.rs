@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::ReportOptions;
 use super::rows::{details, row_values};
 use crate::profile::{FIGURES, Profile};
-use crate::table::{HeldFigures, Row, held_rows, rows};
+use crate::question::Answer;
+use crate::table::{By, HeldFigures, HolderRow, HolderRowName, Row};
 use crate::units::printable;
 
 pub(super) fn write(
@@ -16,31 +17,33 @@ pub(super) fn write(
     options: &ReportOptions<'_>,
     out: impl Write,
 ) -> io::Result<()> {
+    let rows: Vec<(Row, Option<HeldFigures>)> = match options.rows(profile)? {
+        Answer::Holders(_, rows) => return write_holders(&rows, out),
+        Answer::Held(_, rows) => {
+            let rows = rows.into_iter();
+            rows.map(|row| (row.row, Some(row.held))).collect()
+        }
+        Answer::Counted(rows) => rows.into_iter().map(|row| (row, None)).collect(),
+    };
     let mut table = csv::Writer::from_writer(out);
-    let figures = FIGURES.into_iter().map(|(key, _)| key);
+    // An estimate stands before the ends of its interval.
+    let ends: &[&str] = match profile.capture().sampling {
+        Some(_) if options.by != By::Arena => &["", "_low", "_high"],
+        _ => &[""],
+    };
+    let figures = FIGURES.into_iter();
+    let figures = figures.flat_map(|(key, _)| ends.iter().map(move |end| format!("{key}{end}")));
     let details = details(options.by).split_whitespace();
-    let held = options.snapshot.zip(options.held);
-    // By phase, the net bytes of its threads have the key of a figure of the snapshot.
-    let of_snapshot = held.map(|_| HeldFigures::default().by_key().map(|(key, _)| key));
+    let is_held = options.measure.is_of_snapshots();
+    let of_snapshot = is_held.then(|| HeldFigures::default().by_key().map(|(key, _)| key));
     let of_snapshot = of_snapshot.into_iter().flatten();
-    let columns = ["key"].into_iter().chain(of_snapshot).chain(figures);
-    let columns: Vec<&str> = columns.chain(details).collect();
+    let columns = ["key"].into_iter().chain(of_snapshot).map(str::to_owned);
+    let columns = columns.chain(figures);
+    let columns: Vec<String> = columns.chain(details.map(str::to_owned)).collect();
     let titles = columns.iter().map(|column| column.replace('/', "_"));
     table.write_record(titles).map_err(error)?;
     let places = columns.iter().map(|column| format!("/{column}"));
     let places: Vec<String> = places.collect();
-    let rows: Vec<(Row, Option<HeldFigures>)> = match held {
-        Some((at, measure)) => {
-            let rows = held_rows(profile, at.snapshot, options.by, measure, options.frames);
-            rows.into_iter()
-                .map(|row| (row.row, Some(row.held)))
-                .collect()
-        }
-        None => {
-            let rows = rows(profile, options.by, options.measure, options.frames);
-            rows.into_iter().map(|row| (row, None)).collect()
-        }
-    };
     for (row, held) in rows {
         let json = row_values(profile, (options.by, options.measure), &row, held.as_ref())?;
         let cells = places.iter().map(|place| cell(json.pointer(place)));
@@ -49,8 +52,47 @@ pub(super) fn write(
     table.flush()
 }
 
+/// Writes a row for each holder, parents before what they hold.
+fn write_holders(rows: &[HolderRow], out: impl Write) -> io::Result<()> {
+    let mut table = csv::Writer::from_writer(out);
+    let nothing = rows.first().map(|row| row.held.clone()).unwrap_or_default();
+    let figures = nothing.by_key().map(|(key, _)| key);
+    let titles = ["key", "kind", "parent"].into_iter().chain(figures);
+    let titles = titles.chain(["place", "type", "what", "where", "owner", "source"]);
+    table.write_record(titles).map_err(error)?;
+    for row in rows {
+        let parent = row.parent.map(|parent| rows[parent].key(rows));
+        let mut cells = vec![
+            row.key(rows),
+            row.name.kind().to_owned(),
+            parent.unwrap_or_default(),
+        ];
+        let figures = row.held.by_key();
+        let figures = figures.map(|(_, figure)| figure.map(|figure| figure.to_string()));
+        cells.extend(figures.map(Option::unwrap_or_default));
+        let mut names = [const { String::new() }; 6];
+        match &row.name {
+            HolderRowName::Place { path, type_key } => {
+                names[0].clone_from(path);
+                names[1] = type_key.clone().unwrap_or_default();
+            }
+            HolderRowName::Site(label) => {
+                names[2].clone_from(&label.what);
+                names[3].clone_from(&label.location);
+                names[4].clone_from(&label.owner);
+                names[5] = label.source.clone().unwrap_or_default();
+            }
+            _ => {}
+        }
+        cells.extend(names);
+        let cells = cells.iter().map(|cell| printable(cell).into_owned());
+        table.write_record(cells).map_err(error)?;
+    }
+    table.flush()
+}
+
 /// An error of the table as one of output, so that a broken pipe stays one.
-pub(super) fn error(error: csv::Error) -> io::Error {
+fn error(error: csv::Error) -> io::Error {
     let text = error.to_string();
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,

@@ -10,11 +10,12 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{ReportOptions, names, with_notes, write_line};
+use super::{ReportOptions, with_notes, write_line};
 use crate::calltree::stack_of;
-use crate::interned::Interned;
+use crate::pprof::names;
 use crate::profile::{Figures, Profile, Step};
 use crate::units::printable;
+use heapglass_profile::internal::Interned;
 
 /// Frame 0 is the root of all stacks in `dh_view.html`.
 const ROOT: &str = "[root]";
@@ -81,14 +82,14 @@ pub(super) fn write(
     let points = stacks.values.into_iter().zip(sums);
     let points = points.map(|(fs, (figures, lifetime))| ProgramPoint {
         tb: figures.total_bytes,
-        tbk: figures.total_blocks,
+        tbk: figures.number("total_blocks").value,
         tl: lifetime,
         mb: figures.peak_bytes.max(figures.live_bytes),
-        mbk: figures.peak_blocks.max(figures.live_blocks),
+        mbk: (figures.number("peak_blocks").value).max(figures.number("live_blocks").value),
         gb: figures.peak_bytes,
-        gbk: figures.peak_blocks,
+        gbk: figures.number("peak_blocks").value,
         eb: figures.live_bytes,
-        ebk: figures.live_blocks,
+        ebk: figures.number("live_blocks").value,
         fs,
     });
     let file = File {
@@ -101,9 +102,9 @@ pub(super) fn write(
         mtu: "million allocations",
         tuth: 10,
         cmd: names::command(profile),
-        pid: profile.process.pid,
-        te: profile.totals.total_blocks,
-        tg: profile.totals.peak_blocks,
+        pid: profile.process().pid,
+        te: profile.number("total_blocks").value,
+        tg: profile.number("peak_blocks").value,
         pps: points.collect(),
         ftbl: frames.values,
     };
@@ -122,7 +123,7 @@ fn frame(profile: &Profile, step: &Step) -> String {
         (Some(file), Some(line)) => format!("{file}:{line}"),
         (Some(file), None) => file,
         (None, _) => match address {
-            Some((module, _)) => format!("in {}", printable(&profile.modules[module].path)),
+            Some((module, _)) => format!("in {}", printable(&profile.modules()[module].path)),
             None => return name,
         },
     };

@@ -15,8 +15,9 @@ use fxprof_processed_profile::{
     Timestamp,
 };
 
-use super::{ReportOptions, names, tree, with_notes, write_line};
+use super::{ReportOptions, tree, with_notes, write_line};
 use crate::calltree::{CallTree, NodeId};
+use crate::pprof::names;
 use crate::profile::{Label, Measure, Origin, Profile};
 use crate::table::program_name;
 
@@ -35,7 +36,7 @@ pub(super) fn write(
     out: impl Write,
 ) -> io::Result<()> {
     let tree = tree(profile, options);
-    let begin = Duration::from_nanos(profile.process.started_unix_ns);
+    let begin = Duration::from_nanos(profile.process().started_unix_ns);
     let product = with_notes(profile, &format!("{} (heapglass).", program_name(profile)));
     let mut made = fxprof::Profile::new(
         &product,
@@ -65,10 +66,10 @@ fn add_track(
     is_first: bool,
 ) {
     let zero = Timestamp::from_nanos_since_reference(0);
-    let pid = profile.process.pid;
-    let process = made.add_process(measure.title_in(profile.process.state), pid, zero);
+    let pid = profile.process().pid;
+    let process = made.add_process(measure.title_in(profile.process().state), pid, zero);
     let thread = made.add_thread(process, pid, zero, true);
-    made.set_thread_name(thread, measure.title_in(profile.process.state));
+    made.set_thread_name(thread, measure.title_in(profile.process().state));
     made.add_initial_visible_thread(thread);
     if is_first {
         made.add_initial_selected_thread(thread);
@@ -118,7 +119,7 @@ impl Categories {
         let Label::Function(function) = label else {
             return CategoryHandle::OTHER;
         };
-        let function = profile.functions.get(function.0 as usize);
+        let function = profile.functions().get(function.0 as usize);
         let origin = function.map(|function| function.origin);
         let mut known = self.0.iter().filter(|(of, _)| Some(*of) == origin);
         known.next().map_or(CategoryHandle::OTHER, |(_, it)| *it)

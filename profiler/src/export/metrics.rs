@@ -13,7 +13,7 @@ pub const METRICS_CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8
 /// # Errors
 /// Returns the errors of `out`.
 pub fn write_metrics(profile: &Profile, mut out: impl Write) -> io::Result<()> {
-    let (totals, capture, process) = (&profile.totals, &profile.capture, &profile.process);
+    let (totals, capture, process) = (profile.totals(), profile.capture(), profile.process());
     let labels = [
         ("program", process.program.clone()),
         ("pid", process.pid.to_string()),
@@ -41,8 +41,12 @@ pub fn write_metrics(profile: &Profile, mut out: impl Write) -> io::Result<()> {
         (
             "gauge",
             "live_blocks",
-            "Blocks that are allocated now.",
-            totals.live_blocks,
+            if profile.number("live_blocks").is_lower_bound {
+                "Blocks that are allocated now, at least: small ones may never have been sampled."
+            } else {
+                "Blocks that are allocated now."
+            },
+            profile.number("live_blocks").value,
         ),
         (
             "gauge",
@@ -69,7 +73,7 @@ pub fn write_metrics(profile: &Profile, mut out: impl Write) -> io::Result<()> {
             "counter",
             "allocated_blocks_total",
             "Allocations, including reallocs.",
-            total("total_blocks", totals.total_blocks),
+            profile.number("total_blocks").value,
         ),
         (
             "counter",
@@ -81,13 +85,13 @@ pub fn write_metrics(profile: &Profile, mut out: impl Write) -> io::Result<()> {
             "counter",
             "freed_blocks_total",
             "Frees, including reallocs.",
-            total("freed_blocks", totals.freed_blocks),
+            profile.number("freed_blocks").value,
         ),
         (
             "counter",
             "failed_requests_total",
             "Requests that the allocator refused.",
-            profile.failed_request_count,
+            profile.failed_request_count(),
         ),
         (
             "gauge",
@@ -108,7 +112,19 @@ pub fn write_metrics(profile: &Profile, mut out: impl Write) -> io::Result<()> {
             capture.recording_bytes,
         ),
     ];
-    for (kind, name, help, value) in numbers {
+    // A lower bound may fall when a smaller block is sampled, which no counter does.
+    let is_unknown = |name: &str| {
+        let counters = [
+            ("allocated_blocks_total", "total_blocks"),
+            ("freed_blocks_total", "freed_blocks"),
+        ];
+        let mut counters = counters.into_iter();
+        counters.any(|(counter, key)| counter == name && profile.number(key).is_lower_bound)
+    };
+    let known = numbers
+        .into_iter()
+        .filter(|(_, name, ..)| !is_unknown(name));
+    for (kind, name, help, value) in known {
         metric(&mut out, kind, name, help, value)?;
     }
     let seconds = |ns: u64| ns as f64 / 1e9;

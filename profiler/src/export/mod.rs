@@ -28,36 +28,32 @@ mod csv;
 mod dhat;
 mod firefox;
 mod holders;
-#[cfg(feature = "flamegraph")]
 mod html;
 mod metrics;
-mod names;
 #[cfg(feature = "parquet")]
 pub mod parquet;
-mod pprof;
 mod rows;
-mod since;
 mod speedscope;
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 
-#[cfg(feature = "flamegraph")]
 pub use html::{write_comparison_page, write_page};
 
 use crate::calltree::{CallTree, CallTreeOptions, write_folded};
+use crate::invalid::invalid;
+use crate::pprof::default_type;
 use crate::profile::{Frames, Measure, Profile};
-use crate::report::page::capital;
-use crate::report::{write_holders_json, write_json};
-use crate::table::{HeldMeasure, SnapshotAt};
-use crate::units::Bytes;
+use crate::question::{self, Form, Kind, Of, Question, Tree, check};
+use crate::report::write_json;
+use crate::table::By;
 
 use crate::report::ReportOptions;
 
+pub use crate::pprof::{Moment, PprofOptions, PprofSize, Since, Window, write_pprof};
+pub use crate::profile::notes;
 pub use metrics::{METRICS_CONTENT_TYPE, write_metrics};
-pub use pprof::{PprofOptions, PprofSize};
-pub use since::{Moment, Since, Window};
 
 /// A format of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,13 +74,12 @@ pub enum Format {
     /// The rows of the report as a table.
     Csv,
     /// One page for any browser: see [`write_page`].
-    #[cfg(feature = "flamegraph")]
     Html,
 }
 
 impl Format {
     /// Every format, in the order frontends offer them.
-    pub const ALL: [Format; 7 + cfg!(feature = "flamegraph") as usize] = [
+    pub const ALL: [Format; 8] = [
         Format::Pprof,
         Format::Dhat,
         Format::Speedscope,
@@ -92,7 +87,6 @@ impl Format {
         Format::Folded,
         Format::Json,
         Format::Csv,
-        #[cfg(feature = "flamegraph")]
         Format::Html,
     ];
 
@@ -106,7 +100,6 @@ impl Format {
             Format::Folded => "folded",
             Format::Json => "json",
             Format::Csv => "csv",
-            #[cfg(feature = "flamegraph")]
             Format::Html => "html",
         }
     }
@@ -126,22 +119,61 @@ impl Format {
         matches!(self, Format::Json | Format::Csv)
     }
 
-    /// Returns `true` if the format can have the holders of a snapshot.
-    pub fn has_holders(self) -> bool {
-        self.has_rows() || self == Format::Folded
-    }
-
-    /// Returns `true` if the format can show that measure first, or alone.
-    pub fn shows(self, measure: Measure) -> bool {
-        match self {
-            Format::Pprof => pprof::default_type(measure).is_some(),
+    /// Looks up whether the format can hold the answer to a question: show its measure first or
+    /// alone, and group by it.
+    ///
+    /// # Errors
+    /// Returns the sentence that says why it cannot, and what to use instead.
+    pub fn check(self, by: By, measure: Measure) -> Result<(), String> {
+        let kind = Kind::of(by, measure);
+        let (name, word) = (self.name(), measure.name());
+        let is_of_snapshot = kind == Kind::Snapshot;
+        if is_of_snapshot && !self.has_snapshots() {
+            return Err(format!(
+                "{name} has no figures of a snapshot; use json, csv, html or folded"
+            ));
+        }
+        if self.has_rows() {
+            return check(kind, Form::Rows, by, measure);
+        }
+        if is_of_snapshot && self == Format::Folded {
+            return check(kind, Form::Tree, by, measure);
+        }
+        if is_of_snapshot && matches!(by, By::Site | By::Holder) {
+            return check(kind, Form::Rows, By::Holder, measure);
+        }
+        if by != By::Site {
+            let instead = if self.has_snapshots() && self != Format::Folded {
+                "rows of every kind"
+            } else {
+                "stacks instead of rows"
+            };
+            return Err(format!(
+                "{name} has {instead}, so --by {} has no effect; leave it out, or use json or csv",
+                by.name()
+            ));
+        }
+        let is_shown = match self {
+            Format::Pprof => default_type(measure).is_some(),
             // It has all figures of DHAT, and no order.
             Format::Dhat => measure == Measure::Peak,
             Format::Firefox => firefox::MEASURES.contains(&measure),
-            Format::Speedscope | Format::Folded | Format::Json | Format::Csv => true,
-            #[cfg(feature = "flamegraph")]
-            Format::Html => true,
+            _ => true,
+        };
+        if is_shown {
+            return Ok(());
         }
+        Err(format!(
+            "{name} does not support --measure {word}; leave it out, or use folded, speedscope, json or csv"
+        ))
+    }
+
+    /// Returns `true` if the format can show a snapshot: as rows, as paths or as a page.
+    fn has_snapshots(self) -> bool {
+        !matches!(
+            self,
+            Format::Pprof | Format::Dhat | Format::Speedscope | Format::Firefox
+        )
     }
 
     /// Returns the default frames. Viewers fold and hide frames themselves. But if the machinery of
@@ -149,7 +181,6 @@ impl Format {
     /// block. Tables and the page use the frames of the report.
     pub fn default_frames(self) -> Frames {
         match self {
-            #[cfg(feature = "flamegraph")]
             Format::Html => Frames::Folded,
             _ if self.has_rows() => Frames::Folded,
             _ => Frames::Trimmed,
@@ -162,7 +193,8 @@ impl Format {
 /// rows](Format::has_rows) group them as they say.
 ///
 /// # Errors
-/// Returns the errors of `out` (a broken pipe keeps its kind).
+/// Returns the errors of `out` (a broken pipe keeps its kind); `InvalidInput` for rows, or for a
+/// snapshot, if the question of the options has no answer.
 pub fn write(
     profile: &Profile,
     format: Format,
@@ -181,58 +213,23 @@ pub fn write(
         Format::Dhat => dhat::write(profile, options, out),
         Format::Speedscope => speedscope::write(profile, options, out),
         Format::Firefox => firefox::write(profile, options, out),
-        Format::Folded => write_folded(&tree(profile, options), profile, options.measure, out),
+        Format::Folded => {
+            // Stacks, whatever rows are grouped by.
+            let question = match options.question() {
+                question @ Question { of: Of::Whole, .. } => Question {
+                    by: By::Site,
+                    ..question
+                },
+                question => question,
+            };
+            match question::tree(profile, &question).map_err(invalid)? {
+                Tree::Holders(_, rows) => holders::write_folded(&rows, options.measure, out),
+                Tree::Counted(tree, _) => write_folded(&tree, profile, options.measure, out),
+            }
+        }
         Format::Json => write_json(profile, options, out),
         Format::Csv => csv::write(profile, options, out),
-        #[cfg(feature = "flamegraph")]
         Format::Html => write_page(profile, options, None, out),
-    }
-}
-
-/// Writes a profile as pprof, with more options than a file needs.
-///
-/// # Errors
-/// Returns the errors of `out`; `InvalidInput` if the window [is not of](Moment::is_of) the same
-/// recording.
-pub fn write_pprof(
-    profile: &Profile,
-    options: &PprofOptions<'_>,
-    out: impl Write,
-) -> io::Result<PprofSize> {
-    if options
-        .window
-        .is_some_and(|window| !window.begin.is_of(profile))
-    {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "the two moments are of different recordings",
-        ));
-    }
-    pprof::write(profile, options, out)
-}
-
-/// Writes the holders of a snapshot in a format: JSON as the report has them, a table, or folded
-/// lines of the names of their paths.
-///
-/// # Errors
-/// Returns the errors of `out`; `InvalidInput` for a format that [has no
-/// holders](Format::has_holders).
-pub fn write_holders(
-    profile: &Profile,
-    format: Format,
-    at: SnapshotAt<'_>,
-    measure: HeldMeasure,
-    options: &ReportOptions<'_>,
-    out: impl Write,
-) -> io::Result<()> {
-    match format {
-        Format::Folded => holders::write_folded(profile, at, measure, out),
-        Format::Json => write_holders_json(profile, at, measure, options, out),
-        Format::Csv => holders::write_csv(profile, at, out),
-        _ => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "this format has no holders",
-        )),
     }
 }
 
@@ -252,37 +249,6 @@ fn tree(profile: &Profile, options: &ReportOptions<'_>) -> CallTree {
         ..CallTreeOptions::default()
     };
     CallTree::sorted(profile, &shown)
-}
-
-/// Returns the error bound of the peak and every loss, as sentences. Empty if all figures are
-/// exact.
-pub fn notes(profile: &Profile) -> Vec<String> {
-    let bound = profile.capture.peak_error_bytes;
-    let sampling = profile.capture.sampling.as_ref();
-    let estimates = sampling.map(|sampling| {
-        let totals = &profile.totals;
-        let ends = |measure: Measure| {
-            let interval = measure.interval(totals);
-            let ends = interval.map_or_else(String::new, |interval| measure.ends(interval));
-            let title = measure.title_in(profile.process.state);
-            format!("{}: {ends}.", capital(title))
-        };
-        format!(
-            "{} {} {}",
-            sampling.explained("Figures", totals.samples.hits()),
-            ends(Measure::Peak),
-            ends(Measure::Live)
-        )
-    });
-    let peak = (bound > 0 && sampling.is_none()).then(|| {
-        let peak = Measure::Peak.name_in(profile.process.state);
-        format!("The {peak} is exact to within {}.", Bytes(bound))
-    });
-    estimates
-        .into_iter()
-        .chain(peak)
-        .chain(profile.losses().iter().cloned())
-        .collect()
 }
 
 /// A text that says what a file is, followed by the [`notes`].

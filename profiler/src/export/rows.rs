@@ -45,14 +45,15 @@ pub(super) fn details(by: By) -> &'static str {
         By::Crate | By::Module => "sites",
         By::Type => "full_name values inline_bytes",
         By::Field => {
-            "type full_name values inline_bytes \
-             with_inner/total_bytes with_inner/live_bytes with_inner/peak_bytes"
+            "type full_name values inline_bytes stayed_bytes \
+             with_inner/total_bytes with_inner/live_bytes with_inner/peak_bytes \
+             in_arenas/total_bytes in_arenas/total_blocks in_arenas_with_inner/total_bytes"
         }
         By::Thread => "threads",
         By::Phase => {
-            "entered input_bytes records elapsed_ns \
+            "entered input_bytes records elapsed_ns stayed_bytes \
              with_inner/total_bytes with_inner/live_bytes with_inner/peak_bytes"
         }
-        By::Arena => "",
+        By::Arena | By::Holder => "",
     }
 }

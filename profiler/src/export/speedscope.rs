@@ -6,11 +6,12 @@ use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
 
-use super::{ReportOptions, names, tree, with_notes, write_line};
+use super::{ReportOptions, tree, with_notes, write_line};
 use crate::calltree::{CallTree, NodeId};
-use crate::interned::Interned;
+use crate::pprof::names;
 use crate::profile::{Label, Measure, Profile};
 use crate::table::program_name;
+use heapglass_profile::internal::Interned;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -90,7 +91,7 @@ pub(super) fn write(
     let frames: Vec<FrameJson> = labels.values.iter().map(frame).collect();
     // The measure that was asked for is shown first. Others of which there is nothing would be
     // empty pictures.
-    let others = Measure::ALL
+    let others = Measure::COUNTED
         .into_iter()
         .filter(|&measure| measure != options.measure && measure.of(tree.total(NodeId::ROOT)) > 0);
     let measures = [options.measure].into_iter().chain(others);
@@ -102,7 +103,7 @@ pub(super) fn write(
         shared: Shared { frames: &frames },
         profiles: measures
             .map(|measure| Sampled {
-                name: measure.title_in(profile.process.state),
+                name: measure.title_in(profile.process().state),
                 ..sampled(&tree, measure, &numbers)
             })
             .collect(),
@@ -133,7 +134,7 @@ fn places(profile: &Profile, tree: &CallTree) -> HashMap<Label, (Option<String>,
         let node = tree.node(id);
         if let Label::Function(_) = node.label
             && let Some(frame) = node.frame
-            && let Some(frame) = profile.frames.get(frame.0 as usize)
+            && let Some(frame) = profile.frames().get(frame.0 as usize)
         {
             let line = frame.line.filter(|_| !node.several_places);
             places

@@ -10,19 +10,21 @@ use super::{CallTreeOptions, Levels, legend, prune};
 use crate::calltree::{CallTree, NodeId};
 use crate::profile::arenas::{HOW_TO_NAME, imbalance};
 use crate::profile::{Figures, Label, Losses, Measure, Profile, State};
-use crate::units::{Bytes, Count, Share, counted, printable};
+use crate::units::{Bytes, Count, counted, printable};
 
 /// `cities: bytes live at the peak, 6,392,832 bytes = 6.1 MiB, exact`
-pub(super) fn title(profile: &Profile, options: &CallTreeOptions, total: u64) -> String {
+pub(super) fn title(profile: &Profile, options: &CallTreeOptions, total: &Figures) -> String {
     let measure = options.measure;
-    let program = match printable(&profile.process.program) {
+    let program = match printable(&profile.process().program) {
         program if program.is_empty() => "heapglass".to_owned(),
         program => shorten(&program, 40),
     };
     let total = if measure.is_bytes() {
-        to_the_byte(total)
+        to_the_byte(measure.of(total))
+    } else if options.within.is_some() {
+        measure.text(total)
     } else {
-        measure.amount(total)
+        profile.number(measure.key()).to_string()
     };
     let (what, exactness) = (what(profile, options), exactness(profile, options));
     format!("{program}: {what}, {total}, {exactness}")
@@ -30,7 +32,7 @@ pub(super) fn title(profile: &Profile, options: &CallTreeOptions, total: u64) ->
 
 /// Returns the name of the figure that widths show.
 pub(super) fn what(profile: &Profile, options: &CallTreeOptions) -> &'static str {
-    match (options.levels, options.measure, profile.process.state) {
+    match (options.levels, options.measure, profile.process().state) {
         (Levels::Arena, Measure::Live, State::Running) => "allocated_bytes of arenas, live now",
         (Levels::Arena, Measure::Live, _) => "allocated_bytes of arenas, live at exit",
         (Levels::Arena, ..) => "bytes used inside arenas",
@@ -40,7 +42,7 @@ pub(super) fn what(profile: &Profile, options: &CallTreeOptions) -> &'static str
 
 /// Returns the text of an empty picture.
 pub(super) fn nothing(profile: &Profile, options: &CallTreeOptions) -> String {
-    if options.levels == Levels::Arena && profile.arenas.is_empty() {
+    if options.levels == Levels::Arena && profile.arenas().is_empty() {
         return HOW_TO_NAME.join(" ");
     }
     format!(
@@ -50,13 +52,13 @@ pub(super) fn nothing(profile: &Profile, options: &CallTreeOptions) -> String {
 }
 
 fn exactness(profile: &Profile, options: &CallTreeOptions) -> String {
-    let capture = &profile.capture;
+    let capture = profile.capture();
     let measure = options.measure;
     if options.levels == Levels::Arena {
         // Arenas count every piece, in every mode.
-        let mut arenas = profile.arenas.iter();
+        let mut arenas = profile.arenas().iter();
         let broken = arenas.any(|arena| imbalance(arena).is_some());
-        return exact(!broken && profile.lost.records == 0);
+        return exact(!broken && profile.lost().records == 0);
     }
     if !capture.is_exact() {
         return format!("estimated in mode {}", printable(&capture.mode));
@@ -64,7 +66,7 @@ fn exactness(profile: &Profile, options: &CallTreeOptions) -> String {
     if measure == Measure::Peak && capture.peak_error_bytes > 0 {
         return format!("within {}", Bytes(capture.peak_error_bytes));
     }
-    let lost = &profile.lost;
+    let lost = profile.lost();
     let live_is_off = lost.untracked_blocks > 0 && matches!(measure, Measure::Peak | Measure::Live);
     exact(!live_is_off && lost.torn == 0 && lost.damaged == 0)
 }
@@ -83,15 +85,21 @@ pub(super) const SUBTITLE_CHARS: usize = 160;
 pub(super) fn subtitle(
     profile: &Profile,
     options: &CallTreeOptions,
+    upwards: bool,
     pruned: &PrunedTree,
 ) -> String {
     // The least important last: what does not fit is left out, never a loss.
     let mut parts = Vec::new();
-    if profile.lost != Losses::default() {
+    if *profile.lost() != Losses::default() {
         parts.push("something was lost or cut, see the report".to_owned());
     }
     if options.levels == Levels::Field && profile.fields().is_empty() {
         parts.push("no fields: no Profiled<T> was read".to_owned());
+    }
+    if profile.totals().samples().is_some() && !options.measure.is_bytes() {
+        parts.push(
+            "widths are estimates without bounds, because small blocks may be missing".to_owned(),
+        );
     }
     if pruned.narrow > 0 {
         let min = options.measure.amount(pruned.min);
@@ -103,22 +111,23 @@ pub(super) fn subtitle(
         parts.push(format!("deeper than {}: {deep}", prune::MAX_DEPTH));
     }
     let scope = options.within;
-    let scope = scope.and_then(|scope| profile.scopes.get(scope.0 as usize));
+    let scope = scope.and_then(|scope| profile.scopes().get(scope.0 as usize));
     if let Some(scope) = scope.filter(|scope| !scope.name.is_empty()) {
         let name = shorten(&printable(&scope.name), 30);
         parts.push(format!("only phase {name}"));
     }
-    let (below, colors) = match options.levels {
+    let (outer, colors) = match options.levels {
         Levels::Stack => (
-            "callers below",
+            "callers",
             "own code warm, std grey-blue, native grey, dependencies a colour each",
         ),
-        Levels::Field => ("outermost below", "fields, then the type of their blocks"),
-        Levels::Type => ("outermost below", "types, then fields, then functions"),
-        Levels::Arena => ("outermost below", "inside blocks that are counted already"),
+        Levels::Field => ("outermost", "fields, then the type of their blocks"),
+        Levels::Type => ("outermost", "types, then fields, then functions"),
+        Levels::Arena => ("outermost", "inside blocks that are counted already"),
     };
     if options.inverted {
-        parts.push(below.to_owned());
+        let side = if upwards { "above" } else { "below" };
+        parts.push(format!("{outer} {side}"));
     }
     parts.push(colors.to_owned());
     let has_legend = options.levels != Levels::Stack;
@@ -177,11 +186,13 @@ pub(super) fn frame(
     };
     let (total, own) = (tree.total(id), measure.of(tree.own(id)));
     let value = measure.of(total);
-    let share = Share::of(value, whole);
-    let sized = format!("{label} {}", measure.amount(value));
+    // Lower bounds have no shares.
+    let share = measure.share(total, whole);
+    let share = share.map_or_else(|| "-".to_owned(), |share| share.to_string());
+    let sized = format!("{label} {}", measure.text(total));
     let mut title = vec![format!("{sized} ({}, {share}", amounts(measure, total))];
     if id != NodeId::ROOT && own != value && own > 0 {
-        title.push(format!("itself {}", measure.amount(own)));
+        title.push(format!("itself {}", measure.text(tree.own(id))));
     }
     if label != name {
         title.push(without_round(&name));
@@ -213,19 +224,21 @@ fn printable_name(name: &str) -> String {
 /// Bytes and blocks of a measure; for grows what they copied.
 fn amounts(measure: Measure, figures: &Figures) -> String {
     let copied = || to_the_byte(figures.copied_bytes);
-    let grows = || counted(figures.grows, "grow");
-    let blocks = |blocks| counted(blocks, "block");
+    let grows = || figures.number("grows").of("grow");
+    let blocks = || measure.blocks(figures).0.of("block");
     match measure {
         Measure::Peak | Measure::Live | Measure::Total | Measure::Temporary => {
             let bytes = to_the_byte(measure.of(figures));
-            format!("{bytes}, {}", blocks(measure.blocks(figures).0))
+            format!("{bytes}, {}", blocks())
         }
         Measure::Blocks => {
             let bytes = to_the_byte(figures.total_bytes);
-            format!("{}, {bytes}", blocks(figures.total_blocks))
+            format!("{}, {bytes}", blocks())
         }
         Measure::Copied => format!("{}, {}", copied(), grows()),
         Measure::Grows => format!("{}, {} copied", grows(), copied()),
+        // Frames of stacks have no such figure: see `holders`.
+        Measure::Retained | Measure::Unused => String::new(),
     }
 }
 

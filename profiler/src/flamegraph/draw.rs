@@ -23,8 +23,8 @@ pub(crate) struct Picture {
     pub(crate) subtitle: String,
     /// The name of the figure that widths show.
     pub(crate) count_name: &'static str,
-    /// Allocations at the top, their callers below.
-    pub(crate) inverted: bool,
+    /// The root at the bottom, and what is inside it above.
+    pub(crate) upwards: bool,
     /// The elements that replace the [place](super::PLACE) in the subtitle.
     pub(crate) legend: Option<String>,
 }
@@ -55,10 +55,10 @@ impl Picture {
         inferno.count_name = self.count_name.to_owned();
         inferno.bgcolors = Some(BackgroundColor::Flat(inferno_color(palette::BACKGROUND)));
         inferno.palette_map = Some(&mut colors);
-        inferno.direction = if self.inverted {
-            Direction::Inverted
-        } else {
+        inferno.direction = if self.upwards {
             Direction::Straight
+        } else {
+            Direction::Inverted
         };
         inferno.frame_height = (TARGET_HEIGHT / (pruned.depth + 1))
             .clamp(*FRAME_HEIGHTS.start(), *FRAME_HEIGHTS.end());

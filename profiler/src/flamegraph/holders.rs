@@ -11,8 +11,8 @@ use super::prune::{PrunedTree, Widths};
 use super::relabel::Caption;
 use super::{Picture, PictureTotals, legend, palette, prune, write_empty};
 use crate::calltree::NodeId;
-use crate::profile::Profile;
-use crate::table::{HeldMeasure, HolderRow, HolderRowName, SnapshotAt, holders, program_name};
+use crate::profile::{Measure, Profile};
+use crate::table::{HolderRow, HolderRowName, SnapshotAt, program_name};
 use crate::units::{Bytes, Count, Share, counted, printable};
 
 /// Holders as a tree: node 0 is the whole snapshot.
@@ -24,7 +24,7 @@ pub(crate) struct HolderTree {
 
 impl HolderTree {
     /// Creates the tree; `measure` says how wide its nodes are.
-    pub(crate) fn new(rows: Vec<HolderRow>, measure: HeldMeasure) -> HolderTree {
+    pub(crate) fn new(rows: Vec<HolderRow>, measure: Measure) -> HolderTree {
         let mut widths = vec![0_u64];
         widths.extend(rows.iter().map(|row| row.held.of(measure).unwrap_or(0)));
         let mut children: Vec<Vec<NodeId>> = vec![Vec::new(); rows.len() + 1];
@@ -57,7 +57,7 @@ impl HolderTree {
     }
 
     /// Returns the figure of a node by any measure, 0 where it is not known.
-    pub(crate) fn figure(&self, id: NodeId, measure: HeldMeasure) -> u64 {
+    pub(crate) fn figure(&self, id: NodeId, measure: Measure) -> u64 {
         let of_row = |row: &HolderRow| row.held.of(measure).unwrap_or(0);
         match self.row(id) {
             Some(row) => of_row(row),
@@ -109,19 +109,16 @@ impl Widths for HolderTree {
     }
 }
 
-/// Writes the holders of a snapshot as a flamegraph: outermost holders below, what they hold above
-/// them. A measure of which there is nothing gives a picture that says so.
-///
-/// # Errors
-/// Returns the errors of `out` (a broken pipe keeps its kind); `InvalidData` when the figures add
-/// up to more than 64 bits, which only a damaged recording does.
-pub fn write_holders_svg(
+/// Writes holders as a flamegraph: outermost holders at the top, what they hold below them, or the
+/// other way round.
+pub(super) fn write(
     profile: &Profile,
+    rows: Vec<HolderRow>,
     at: SnapshotAt<'_>,
-    measure: HeldMeasure,
+    (measure, upwards): (Measure, bool),
     out: impl Write,
 ) -> io::Result<PictureTotals> {
-    let tree = HolderTree::new(holders(profile, at.snapshot), measure);
+    let tree = HolderTree::new(rows, measure);
     let total = tree.width(NodeId::ROOT);
     let title = format!(
         "{}: {}, {}; snapshot {}, {}",
@@ -140,7 +137,7 @@ pub fn write_holders_svg(
         title,
         subtitle: subtitle(at, &pruned),
         count_name: measure.title(),
-        inverted: false,
+        upwards,
         legend: Some(legend::svg()),
     };
     let color = |id: NodeId| color(&tree, id, profile);
@@ -177,14 +174,14 @@ fn color(tree: &HolderTree, id: NodeId, profile: &Profile) -> palette::Rgb {
     };
     let site = sites
         .first()
-        .and_then(|&site| profile.sites.get(site as usize));
+        .and_then(|&site| profile.sites().get(site as usize));
     let name = profile.named_type(site.and_then(|site| profile.type_id_of(site)));
     palette::of_kind(name.map(|name| name.kind))
 }
 
 /// `.attributes{} 2.4 MiB (2,500,000 bytes = 2.4 MiB, 44.0 %; itself 1.4 MiB in 9,000 blocks;
 /// HashMap<..>)`: the last bracket belongs to inferno's script, so no other round one stands in it.
-fn caption(tree: &HolderTree, id: NodeId, measure: HeldMeasure) -> Caption {
+fn caption(tree: &HolderTree, id: NodeId, measure: Measure) -> Caption {
     let value = tree.width(id);
     let whole = tree.width(NodeId::ROOT);
     let Some(row) = tree.row(id) else {
@@ -209,12 +206,12 @@ fn caption(tree: &HolderTree, id: NodeId, measure: HeldMeasure) -> Caption {
     } else {
         ""
     };
-    match (measure, held.of(HeldMeasure::Unused)) {
-        (HeldMeasure::Retained, Some(unused)) if unused > 0 => {
+    match (measure, held.of(Measure::Unused)) {
+        (Measure::Retained, Some(unused)) if unused > 0 => {
             said.push(format!("unused {bound}{}", Bytes(unused)));
         }
-        (HeldMeasure::Unused, _) => {
-            said.push(format!("retains {}", Bytes(held.retained_bytes)));
+        (Measure::Unused, _) => {
+            said.push(format!("retains {}", held.retained_text()));
         }
         _ => {}
     }

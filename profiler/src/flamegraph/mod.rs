@@ -1,5 +1,7 @@
 //! The flamegraph: one SVG of a profile by inferno, to look at in any browser and to share: by
-//! stack, field, type or arena. Width is the measure. [`write_holders_svg`] draws a snapshot.
+//! stack, field, type or arena. Width is the measure. Of a snapshot it shows who holds the heap.
+//! The root is at the top, as in the page and in the terminal UI: a reader starts there, and a deep
+//! stack grows out of sight at its end.
 //!
 //! inferno lays out, draws and brings the script (click to zoom, Ctrl-F to search); this module
 //! chooses the frames (`prune`), their colours ([`palette`]) and their texts (`captions`, put in by
@@ -8,16 +10,17 @@
 //! through unescaped, or refer to anything outside the file.
 //!
 //! ```
-//! use heapglass_profiler::calltree::{CallTreeOptions, Levels};
 //! use heapglass_profiler::flamegraph::write_svg;
+//! use heapglass_profiler::question::Question;
+//! use heapglass_profiler::table::By;
 //!
 //! # let profile = heapglass_fixture::real("shop-profiled");
-//! let options = CallTreeOptions {
-//!     levels: Levels::Type,
-//!     ..CallTreeOptions::default()
+//! let question = Question {
+//!     by: By::Type,
+//!     ..Question::default()
 //! };
 //! let mut svg = Vec::new();
-//! let drawn = write_svg(&profile, &options, &mut svg)?;
+//! let drawn = write_svg(&profile, &question, &mut svg)?;
 //! assert_eq!(drawn.total, profile.totals().peak_bytes);
 //! assert!(svg.starts_with(b"<?xml"));
 //! # Ok::<(), std::io::Error>(())
@@ -34,26 +37,37 @@ mod relabel;
 use std::io::{self, Write};
 
 use crate::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
+use crate::invalid::invalid;
 use crate::profile::{Measure, Profile};
+use crate::question::{Form, Kind, Question, Tree, check, tree};
+use crate::table::By;
 
 pub(crate) use captions::{Names, names, shorten, to_the_byte, without_round};
 pub(crate) use draw::{Picture, write_empty};
 pub(crate) use holders::HolderTree;
-pub use holders::write_holders_svg;
 pub(crate) use legend::{PLACE, entries as legend_entries, squares};
 pub(crate) use prune::{MAX_DEPTH, Widths, prune};
 pub(crate) use relabel::Caption;
 pub use relabel::escape;
 
-/// Returns `true` if there is a picture by arena of that measure: of the bytes allocated in total,
-/// and of the live bytes.
+/// Returns `true` if there is a picture by arena of that measure.
 pub fn is_of_arenas(measure: Measure) -> bool {
-    matches!(measure, Measure::Live | Measure::Total)
+    check(Kind::Counters, Form::Tree, By::Arena, measure).is_ok()
 }
 
-/// Explains why there is no picture by arena of other measures.
-pub const NOT_OF_ARENAS: &str = "arenas have only two measures: bytes used in total (--measure total) \
-    and live bytes (--measure live)";
+/// Returns the measure of a picture by arena, of all arenas or of one (index into
+/// [`Profile::arenas`]): the wanted one if there is a picture of it, else the bytes that the arenas
+/// hold, or what they allocated if they hold nothing.
+pub fn measure_of_arenas(profile: &Profile, only: Option<usize>, wanted: Measure) -> Measure {
+    if is_of_arenas(wanted) {
+        return wanted;
+    }
+    let mut arenas = profile.arenas().iter().enumerate();
+    let holds = arenas.any(|(index, arena)| {
+        only.is_none_or(|only| only == index) && arena.figures.allocated_bytes > 0
+    });
+    if holds { Measure::Live } else { Measure::Total }
+}
 
 /// The totals of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,37 +81,51 @@ pub struct PictureTotals {
     pub elided: usize,
 }
 
-/// Writes the flamegraph of `profile`: widths stand for the measure of `options`. A measure of
-/// which there is nothing gives a picture that says so.
+/// Writes the flamegraph that answers a question: widths stand for its measure. A measure of which
+/// there is nothing gives a picture that says so.
 ///
 /// # Errors
 /// Returns the errors of `out` (a broken pipe keeps its kind); `InvalidData` when the figures add
-/// up to more than 64 bits, which only a damaged recording does; `InvalidInput` by arena and a
-/// measure that is not of [arenas](is_of_arenas).
+/// up to more than 64 bits, which only a damaged recording does; `InvalidInput` if the question
+/// [has no answer](crate::question::RULES).
 pub fn write_svg(
     profile: &Profile,
-    options: &CallTreeOptions,
+    question: &Question<'_>,
     out: impl Write,
 ) -> io::Result<PictureTotals> {
-    if options.levels == Levels::Arena && !is_of_arenas(options.measure) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_OF_ARENAS));
+    match tree(profile, question).map_err(invalid)? {
+        Tree::Counted(tree, options) => {
+            write_counted(profile, &tree, (&options, question.shape.upwards), out)
+        }
+        Tree::Holders(at, rows) => {
+            let drawn = (question.measure, question.shape.upwards);
+            holders::write(profile, rows, at, drawn, out)
+        }
     }
-    let tree = CallTree::sorted(profile, options);
-    let total = options.measure.of(tree.total(NodeId::ROOT));
-    let title = captions::title(profile, options, total);
+}
+
+fn write_counted(
+    profile: &Profile,
+    tree: &CallTree,
+    (options, upwards): (&CallTreeOptions, bool),
+    out: impl Write,
+) -> io::Result<PictureTotals> {
+    let root = tree.total(NodeId::ROOT);
+    let title = captions::title(profile, options, root);
+    let total = options.measure.of(root);
     if total == 0 {
         return write_empty(&title, &captions::nothing(profile, options), out);
     }
-    let widths = (&tree, options.measure);
+    let widths = (tree, options.measure);
     let pruned = prune(&widths)?;
     let picture = Picture {
         title,
-        subtitle: captions::subtitle(profile, options, &pruned),
+        subtitle: captions::subtitle(profile, options, upwards, &pruned),
         count_name: captions::what(profile, options),
-        inverted: options.inverted,
+        upwards,
         legend: (options.levels != Levels::Stack).then(legend::svg),
     };
-    let color = |id: NodeId| palette::of_node(&tree, id, profile);
-    let caption = |id: NodeId| captions::frame(&tree, id, profile, options, total);
+    let color = |id: NodeId| palette::of_node(tree, id, profile);
+    let caption = |id: NodeId| captions::frame(tree, id, profile, options, total);
     picture.draw(&widths, &pruned, color, caption, out)
 }

@@ -87,7 +87,7 @@ pub(crate) fn of_node(tree: &CallTree, id: NodeId, profile: &Profile) -> Rgb {
         Label::Mark(_) if tree.levels() != Levels::Stack => ROOT,
         Label::Mark(_) => MARK,
         Label::Function(function) => {
-            let function = profile.functions.get(function.0 as usize);
+            let function = profile.functions().get(function.0 as usize);
             function.map_or(ROOT, of_function)
         }
         // The first frame of a run tells whose code it is.
@@ -95,11 +95,12 @@ pub(crate) fn of_node(tree: &CallTree, id: NodeId, profile: &Profile) -> Rgb {
             let first = tree.node(id).frame.and_then(|frame| profile.lookup(frame));
             first.map_or(ROOT, |(_, function)| of_function(function))
         }
-        Label::Group(_) | Label::Place(_) => of_function(&Function {
-            name: label.name(profile).into_owned(),
-            origin: Origin::Unresolved,
-            ..Function::default()
-        }),
+        Label::Group(_) | Label::Place(_) => {
+            let mut unresolved = Function::default();
+            unresolved.name = label.name(profile).into_owned();
+            unresolved.origin = Origin::Unresolved;
+            of_function(&unresolved)
+        }
         Label::Field(number) | Label::Path(number) if is_buffer(profile, number) => MARK,
         Label::Arena(_) => ARENA,
         Label::Field(_) | Label::Path(_) | Label::Type(_) | Label::Building(_) => {
@@ -111,7 +112,7 @@ pub(crate) fn of_node(tree: &CallTree, id: NodeId, profile: &Profile) -> Rgb {
 
 /// Returns `true` if a field is what serde buffers.
 fn is_buffer(profile: &Profile, number: u32) -> bool {
-    let field = profile.fields().nodes.get(number as usize);
+    let field = profile.fields().nodes().get(number as usize);
     field.is_some_and(|field| matches!(field.kind, ScopeKind::Buffered | ScopeKind::FromBuffer))
 }
 
@@ -139,13 +140,12 @@ mod tests {
     use super::*;
 
     fn function(name: &str, krate: &str, origin: Origin) -> Function {
-        Function {
+        heapglass_fixture::made!(Function {
             name: name.into(),
             short: name.into(),
             krate: krate.into(),
             origin,
-            ..Function::default()
-        }
+        })
     }
 
     #[test]

@@ -11,7 +11,8 @@ use crate::report::escape;
 pub const FORMAT: u32 = 1;
 
 /// Writes the growth as one JSON object. Rates are null if there is no time between the moments.
-/// `allocated_bytes` is null if one of them is the peak.
+/// `allocated_bytes` is null if one of them is the peak. Blocks of a recording with samples are
+/// null, with lower bounds in `from_blocks_low` and `to_blocks_low`.
 ///
 /// # Errors
 /// Returns the errors of `out`.
@@ -47,8 +48,8 @@ impl Serialize for GrowthJson<'_> {
         let mut json = serializer.serialize_map(None)?;
         json.serialize_entry("format", &FORMAT)?;
         json.serialize_entry("recording", &self.recording)?;
-        json.serialize_entry("program", &growth.profile.process.program)?;
-        json.serialize_entry("mode", &growth.profile.capture.mode)?;
+        json.serialize_entry("program", &growth.profile.process().program)?;
+        json.serialize_entry("mode", &growth.profile.capture().mode)?;
         json.serialize_entry("warnings", growth.profile.losses())?;
         json.serialize_entry("from", &FoundJson(growth, &growth.from))?;
         json.serialize_entry("to", &FoundJson(growth, &growth.to))?;
@@ -124,12 +125,19 @@ fn serialize_grown<M: SerializeMap>(
     grown: &Grown,
 ) -> Result<(), M::Error> {
     let (bytes, blocks) = grown.difference();
+    let is_known = growth.knows_blocks();
     json.serialize_entry("from_bytes", &grown.from.0)?;
-    json.serialize_entry("from_blocks", &grown.from.1)?;
+    json.serialize_entry("from_blocks", &is_known.then_some(grown.from.1))?;
     json.serialize_entry("to_bytes", &grown.to.0)?;
-    json.serialize_entry("to_blocks", &grown.to.1)?;
+    json.serialize_entry("to_blocks", &is_known.then_some(grown.to.1))?;
+    if !is_known {
+        json.serialize_entry("from_blocks_low", &grown.from.1)?;
+        json.serialize_entry("to_blocks_low", &grown.to.1)?;
+    }
+    let blocks = is_known.then_some(blocks);
     json.serialize_entry("difference_bytes", &bytes)?;
     json.serialize_entry("difference_blocks", &blocks)?;
     json.serialize_entry("bytes_per_second", &growth.per_second(bytes))?;
-    json.serialize_entry("blocks_per_second", &growth.per_second(blocks))
+    let rate = blocks.and_then(|blocks| growth.per_second(blocks));
+    json.serialize_entry("blocks_per_second", &rate)
 }

@@ -28,17 +28,14 @@ mod text;
 use std::cmp::Reverse;
 
 use crate::diff::{DiffOptions, Identity, Recording, RowChange, compare};
-use crate::profile::{Measure, Profile};
+use crate::profile::{Figures, Measure, Profile};
+use crate::question::{Form, Kind, check};
 use crate::table::By;
 
 pub use json::{FORMAT, write_json};
 pub use moment::{Found, Moment, NO_MOMENTS, Side, moment};
 pub use rates::{Allocated, Rate};
 pub use text::write_text;
-
-/// Explains why rows have no growth.
-pub const NOT_OF_SITES: &str = "live bytes belong to sites, not to threads or arenas; choose site, \
-    owner, function, crate, module, type, field or phase";
 
 /// The growth between two moments.
 #[derive(Clone, Debug)]
@@ -80,7 +77,8 @@ impl GrowthRow {
     }
 }
 
-/// Live bytes and blocks at two moments.
+/// Live bytes and blocks at two moments. Blocks of a recording with samples are lower bounds, whose
+/// difference is not known ([`Growth::knows_blocks`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Grown {
@@ -116,6 +114,18 @@ impl Growth<'_> {
         time(&self.to).saturating_sub(time(&self.from))
     }
 
+    /// Returns `true` if numbers of blocks are known: not if samples were taken.
+    pub fn knows_blocks(&self) -> bool {
+        self.profile.capture().sampling.is_none()
+    }
+
+    /// Returns the difference of a row in blocks, spelled: `+12`. `None` if it is not known.
+    pub fn blocks_text(&self, grown: &Grown) -> Option<String> {
+        let (_, blocks) = grown.difference();
+        self.knows_blocks()
+            .then(|| Measure::Blocks.difference(blocks.into()))
+    }
+
     /// Returns the bytes that the whole process allocated in that time; `None` if one of the
     /// moments is the peak. What single rows allocated is not known: checkpoints keep what is live.
     pub fn allocated_bytes(&self) -> Option<u64> {
@@ -123,12 +133,16 @@ impl Growth<'_> {
         Some(total(&self.to)?.saturating_sub(total(&self.from)?))
     }
 
-    /// Returns the growth in bytes and blocks for each second, spelled: `+1.2 MiB/s` and `+20,000`.
-    /// `None` if there is no time between the moments.
-    pub fn rate_texts(&self, grown: &Grown) -> Option<(String, String)> {
+    /// Returns the growth in bytes and in blocks for each second, spelled: `+1.2 MiB/s` and
+    /// `+20,000 blocks/s`. `None` if there is no time between the moments; the blocks are also
+    /// `None` if they are not known.
+    pub fn rate_texts(&self, grown: &Grown) -> Option<(String, Option<String>)> {
         let (bytes, blocks) = grown.difference();
         let (bytes, blocks) = (self.per_second(bytes)?, self.per_second(blocks)?);
-        Some((text::signed_rate(bytes), text::signed_count(blocks)))
+        let blocks = self
+            .knows_blocks()
+            .then(|| format!("{} blocks/s", text::signed_count(blocks)));
+        Some((text::signed_rate(bytes), blocks))
     }
 
     /// Returns a figure for each second between the two moments; `None` if there is no time between
@@ -156,10 +170,8 @@ pub fn composition(profile: &Profile, moment: Moment) -> Profile {
 /// Returns a sentence if the earlier moment is not before the later one, or rows of that grouping
 /// are not made of sites.
 pub fn growth(profile: &Profile, from: Found, to: Found, by: By) -> Result<Growth<'_>, String> {
-    if matches!(by, By::Thread | By::Arena) {
-        return Err(NOT_OF_SITES.to_owned());
-    }
-    if profile.process.merged.is_some() {
+    check(Kind::Growth, Form::Rows, by, Measure::Live)?;
+    if profile.process().merged.is_some() {
         return Err(NO_MOMENTS.to_owned());
     }
     if from.moment.order(profile) >= to.moment.order(profile) {
@@ -180,10 +192,8 @@ pub fn growth(profile: &Profile, from: Found, to: Found, by: By) -> Result<Growt
         ..DiffOptions::default()
     };
     let diff = compare(&[base], &[new], options);
-    let live = |figures: &[crate::profile::Figures]| {
-        let figures = figures.first().copied().unwrap_or_default();
-        (figures.live_bytes, figures.live_blocks)
-    };
+    let live_of = |figures: &Figures| (figures.live_bytes, figures.number("live_blocks").value);
+    let live = |figures: &[Figures]| live_of(&figures.first().copied().unwrap_or_default());
     let mut rows: Vec<GrowthRow> = diff
         .rows
         .iter()
@@ -202,7 +212,7 @@ pub fn growth(profile: &Profile, from: Found, to: Found, by: By) -> Result<Growt
         let size = Reverse((bytes.unsigned_abs(), blocks.unsigned_abs()));
         ((bytes, blocks) < (0, 0), size)
     });
-    let of_all = |side: &Profile| (side.totals.live_bytes, side.totals.live_blocks);
+    let of_all = |side: &Profile| live_of(side.totals());
     let total = Grown {
         from: of_all(&sides[0]),
         to: of_all(&sides[1]),

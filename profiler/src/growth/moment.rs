@@ -1,8 +1,9 @@
 //! Moments of a recording at which it is known what each site held.
 
-use crate::profile::{CheckpointKind, Profile, State};
+use crate::profile::{CheckpointKind, Measure, Number, Profile, ScopeId, ScopeKind, State};
 use crate::report::page::first_few;
-use crate::units::{Nanos, printable};
+use crate::units::{Nanos, counted, parse_nanos, printable};
+use tracking_alloc_recording::MOST_ENTRIES_OF_A_MOMENT;
 
 /// Names that an error lists; the others are counted.
 const LISTED: usize = 8;
@@ -45,7 +46,7 @@ impl Moment {
     /// Returns every moment of a recording and the peak, oldest first. The sum of several
     /// recordings has none.
     pub fn with_peak(profile: &Profile) -> Vec<Moment> {
-        if profile.process.merged.is_some() {
+        if profile.process().merged.is_some() {
             return Vec::new();
         }
         let mut moments: Vec<Moment> = Moment::all(profile).chain([Moment::Peak]).collect();
@@ -61,8 +62,8 @@ impl Moment {
                 let checkpoint = profile.checkpoints().get(number);
                 checkpoint.map_or(0, |checkpoint| checkpoint.time_ns)
             }
-            Moment::Peak => profile.capture.peak_time_ns,
-            Moment::End => profile.process.duration_ns,
+            Moment::Peak => profile.capture().peak_time_ns,
+            Moment::End => profile.process().duration_ns,
         }
     }
 
@@ -76,21 +77,23 @@ impl Moment {
                 checkpoint.map(|checkpoint| checkpoint.total_bytes)
             }
             Moment::Peak => None,
-            Moment::End => Some(profile.totals.total_bytes),
+            Moment::End => Some(profile.total_of(Measure::Total)),
         }
     }
 
     /// Returns the live bytes and blocks of the whole process.
-    pub fn live(self, profile: &Profile) -> (u64, u64) {
-        let totals = &profile.totals;
+    pub fn live(self, profile: &Profile) -> (u64, Number) {
+        let totals = profile.totals();
         match self {
-            Moment::Start => (0, 0),
+            Moment::Start => (0, Number::exact(0)),
             Moment::Checkpoint(number) => {
                 let checkpoint = profile.checkpoints().get(number);
-                checkpoint.map_or((0, 0), |moment| (moment.live_bytes, moment.live_blocks))
+                checkpoint.map_or((0, Number::exact(0)), |moment| {
+                    (moment.live_bytes, profile.blocks_at(moment))
+                })
             }
-            Moment::Peak => (totals.peak_bytes, totals.peak_blocks),
-            Moment::End => (totals.live_bytes, totals.live_blocks),
+            Moment::Peak => (totals.peak_bytes, profile.number("peak_blocks")),
+            Moment::End => (totals.live_bytes, profile.number("live_blocks")),
         }
     }
 
@@ -112,7 +115,7 @@ impl Moment {
         match self {
             Moment::Start => "the start".to_owned(),
             Moment::Peak => format!("the peak at {time}"),
-            Moment::End => match profile.process.state {
+            Moment::End => match profile.process().state {
                 State::Running => format!("now, at {time}"),
                 _ => format!("the end at {time}"),
             },
@@ -197,7 +200,7 @@ impl Side {
 /// # Errors
 /// Returns a sentence with the possible names if the text is none of these.
 pub fn moment(profile: &Profile, wanted: &str, side: Side) -> Result<Found, String> {
-    if profile.process.merged.is_some() {
+    if profile.process().merged.is_some() {
         return Err(NO_MOMENTS.to_owned());
     }
     let wanted = wanted.trim();
@@ -210,12 +213,12 @@ pub fn moment(profile: &Profile, wanted: &str, side: Side) -> Result<Found, Stri
         wanted: wanted.to_owned(),
         distance_ns,
     };
-    let mut marks = profile.marks.iter().filter(|mark| mark.name == wanted);
+    let mut marks = profile.marks().iter().filter(|mark| mark.name == wanted);
     if let Some(mark) = side.choose(marks.by_ref()) {
         // The checkpoint of a mark is taken right before the mark reads its time.
         let is_its = |time_ns: u64| {
             let is_between = |other: u64| time_ns < other && other < mark.time_ns;
-            let mut others = profile.marks.iter();
+            let mut others = profile.marks().iter();
             time_ns <= mark.time_ns && !others.any(|other| is_between(other.time_ns))
         };
         let own = side.choose(named(CheckpointKind::Mark).filter(|(_, of)| is_its(of.time_ns)));
@@ -234,15 +237,36 @@ pub fn moment(profile: &Profile, wanted: &str, side: Side) -> Result<Found, Stri
         "end" => return Ok(found(Moment::End, 0)),
         _ => {}
     }
-    if let Some(time_ns) = parse_time(wanted) {
+    if let Some(time_ns) = parse_nanos(wanted) {
         let (moment, distance_ns) = nearest(profile, time_ns);
         return Ok(found(moment, distance_ns));
+    }
+    if let Some(entered) = entered_often(profile, wanted) {
+        return Err(format!(
+            "phase `{}` was entered {}: too often for the end of one entry to be a moment; {}",
+            printable(wanted),
+            counted(entered, "time"),
+            choices(profile)
+        ));
     }
     Err(format!(
         "`{}` is neither a mark or phase of this recording nor a time such as 12s; {}",
         printable(wanted),
         choices(profile)
     ))
+}
+
+/// Returns how many times an outermost phase was entered, if no end of it is a moment for that
+/// reason.
+fn entered_often(profile: &Profile, name: &str) -> Option<u64> {
+    let phases = profile.phases();
+    let scopes = (1..).map(ScopeId).zip(profile.scopes().iter().skip(1));
+    scopes
+        .filter(|(id, scope)| {
+            scope.kind == ScopeKind::Phase && phases.parent(*id) == ScopeId(0) && scope.name == name
+        })
+        .map(|(_, scope)| scope.entered)
+        .find(|&entered| entered > MOST_ENTRIES_OF_A_MOMENT)
 }
 
 /// Returns the moment nearest to a time, and its distance.
@@ -255,7 +279,7 @@ fn nearest(profile: &Profile, time_ns: u64) -> (Moment, i64) {
 /// Lists what `--from` and `--to` take.
 pub(super) fn choices(profile: &Profile) -> String {
     let mut names: Vec<&str> = Vec::new();
-    let marks = profile.marks.iter().map(|mark| mark.name.as_str());
+    let marks = profile.marks().iter().map(|mark| mark.name.as_str());
     let phases = profile.checkpoints().iter();
     let phases = phases.filter(|checkpoint| checkpoint.kind == CheckpointKind::Phase);
     for name in marks.chain(phases.map(|phase| phase.name.as_str())) {
@@ -277,50 +301,19 @@ pub(super) fn choices(profile: &Profile) -> String {
     )
 }
 
-/// Parses a time with its unit; a bare number is seconds.
-fn parse_time(text: &str) -> Option<u64> {
-    const UNITS: [(&str, f64); 8] = [
-        ("ns", 1.0),
-        ("us", 1e3),
-        ("ms", 1e6),
-        ("min", 60e9),
-        ("m", 60e9),
-        ("h", 3600e9),
-        ("s", 1e9),
-        ("", 1e9),
-    ];
-    let (number, unit) = UNITS
-        .into_iter()
-        .find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
-    let number: f64 = number.trim_end().parse().ok()?;
-    let ns = number * unit;
-    (0.0..=1e18).contains(&ns).then_some(ns as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Merged;
-
-    #[test]
-    fn times_have_units_and_bare_numbers_are_seconds() {
-        let parsed = |text| parse_time(text);
-        assert_eq!(parsed("12s"), Some(12_000_000_000));
-        assert_eq!(parsed("1.5 s"), Some(1_500_000_000));
-        assert_eq!(parsed("300ms"), Some(300_000_000));
-        assert_eq!(parsed("2min"), Some(120_000_000_000));
-        assert_eq!(parsed("2m"), parsed("120"));
-        assert_eq!(parsed("1 h"), parsed("60min"));
-        for text in ["", "s", "warm", "-1s", "inf", "1e30", "NaN s"] {
-            assert_eq!(parsed(text), None, "{text}");
-        }
-    }
+    use crate::profile::{Merged, Process};
+    use heapglass_fixture::made;
 
     #[test]
     fn a_sum_of_recordings_has_no_moments() {
         let mut profile = Profile::default();
         assert_eq!(Moment::with_peak(&profile).len(), 3);
-        profile.process.merged = Some(Merged::default());
+        *profile.parts().process = made!(Process {
+            merged: Some(Merged::default()),
+        });
         assert_eq!(Moment::with_peak(&profile), []);
         assert_eq!(
             moment(&profile, "end", Side::To),

@@ -32,7 +32,7 @@ impl Allocated {
             (row.key.clone(), allocated)
         });
         Allocated {
-            time_ns: profile.process.duration_ns,
+            time_ns: profile.process().duration_ns,
             rows: figures.collect(),
         }
     }

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use super::{Found, Grown, Growth};
 use crate::diff::write_identity;
-use crate::profile::Measure;
-use crate::report::page::{Page, capital};
+use crate::profile::{Measure, Number};
+use crate::report::page::Page;
 use crate::report::{ReportOptions, Style};
 use crate::table::{bytes_per_second, per_second, program_name};
-use crate::units::{Bytes, Count, Nanos, counted, printable};
+use crate::units::{Bytes, Count, Nanos, capital, counted, printable};
 
 /// Columns of a figure.
 const FIGURE: usize = 11;
@@ -33,25 +33,21 @@ pub fn write_text(
     for loss in profile.losses() {
         page.warning(loss);
     }
-    if !profile.capture.is_exact() {
-        let mode = printable(&profile.capture.mode);
+    if !profile.capture().is_exact() {
+        let mode = printable(&profile.capture().mode);
         page.warning(&format!("Mode {mode}: figures are estimates."));
     }
     write_moment(&mut page, growth, "from", &growth.from, growth.total.from);
     write_moment(&mut page, growth, "to", &growth.to, growth.total.to);
-    let (bytes, blocks) = growth.total.difference();
-    let mut grew = format!(
-        "{} in {} blocks, in {}",
-        signed(Measure::Live, bytes),
-        signed(Measure::Blocks, blocks),
-        Nanos(growth.span_ns())
-    );
-    if let (Some(bytes), Some(blocks)) = (growth.per_second(bytes), growth.per_second(blocks)) {
-        grew.push_str(&format!(
-            ": {} and {} blocks/s",
-            signed_rate(bytes),
-            signed_count(blocks)
-        ));
+    let (bytes, _) = growth.total.difference();
+    let mut grew = signed(Measure::Live, bytes);
+    if let Some(blocks) = growth.blocks_text(&growth.total) {
+        grew.push_str(&format!(" in {blocks} blocks"));
+    }
+    grew.push_str(&format!(", in {}", Nanos(growth.span_ns())));
+    if let Some((bytes, blocks)) = growth.rate_texts(&growth.total) {
+        grew.push_str(&format!(": {bytes}"));
+        grew.extend(blocks.map(|blocks| format!(" and {blocks}")));
     }
     page.entry(Style::Strong, "growth", &grew);
     if let Some(allocated) = growth.allocated_bytes() {
@@ -79,7 +75,11 @@ fn write_moment(
         "{}: {} live in {}",
         found.text(growth.profile),
         Bytes(bytes),
-        counted(blocks, "block")
+        Number {
+            value: blocks,
+            is_lower_bound: !growth.knows_blocks(),
+        }
+        .of("block")
     );
     page.entry(Style::Strong, title, &text);
 }
@@ -129,7 +129,7 @@ fn cells(width: usize, [growth, rate, blocks, then, now]: [String; 5]) -> String
 }
 
 fn figures(page: &mut Page<'_>, growth: &Growth<'_>, grown: &Grown) -> usize {
-    let (bytes, blocks) = grown.difference();
+    let (bytes, _) = grown.difference();
     let rate = growth
         .per_second(bytes)
         .map_or_else(String::new, signed_rate);
@@ -138,7 +138,7 @@ fn figures(page: &mut Page<'_>, growth: &Growth<'_>, grown: &Grown) -> usize {
         [
             signed(Measure::Live, bytes),
             rate,
-            signed(Measure::Blocks, blocks),
+            growth.blocks_text(grown).unwrap_or_else(|| "-".to_owned()),
             Bytes(grown.from.0).to_string(),
             Bytes(grown.to.0).to_string(),
         ],

@@ -108,9 +108,9 @@ impl Leaks {
 
 /// Returns the live blocks of a recording.
 pub fn leaks(profile: &Profile) -> Leaks {
-    let is_by_growth = profile.process.state == State::Running;
-    let has_moments = profile.process.merged.is_none();
-    let since = has_moments.then(|| Moment::nearest(profile, profile.process.duration_ns / 2));
+    let is_by_growth = profile.process().state == State::Running;
+    let has_moments = profile.process().merged.is_none();
+    let since = has_moments.then(|| Moment::nearest(profile, profile.process().duration_ns / 2));
     let of_statics = sites_of_statics(profile);
     let initializers = initializers(profile);
     let unreachable = unreachable(profile.snapshots());
@@ -170,7 +170,7 @@ fn kind(
     initializers: &HashSet<FunctionId>,
 ) -> Kind {
     let mut kinds = sites.iter().filter_map(|&index| {
-        let site = profile.sites.get(index)?;
+        let site = profile.sites().get(index)?;
         Some(match site.group {
             Some(Group::Runtime) => Kind::Start,
             _ if of_statics.contains(&(index as u32)) => Kind::Static,
@@ -258,13 +258,16 @@ fn unreachable(snapshots: &[Snapshot]) -> Option<HashMap<u32, u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Merged;
+    use crate::profile::{Merged, Process};
+    use heapglass_fixture::made;
 
     #[test]
     fn a_sum_of_recordings_has_no_growth() {
         let mut profile = Profile::default();
         assert_eq!(leaks(&profile).since, Some(Moment::Start));
-        profile.process.merged = Some(Merged::default());
+        *profile.parts().process = made!(Process {
+            merged: Some(Merged::default()),
+        });
         assert_eq!(leaks(&profile).since, None);
     }
 }

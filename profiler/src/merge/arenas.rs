@@ -149,10 +149,37 @@ fn add(sum: &mut ArenaValue, more: &ArenaValue) {
         grows,
         grows_in_place,
         copied_bytes,
-        limit_reached
+        limit_reached,
+        dropped_allocated_bytes,
+        dropped_used_bytes,
+        dropped_padding_bytes,
+        dropped_abandoned_bytes,
+        dropped_bypassed_bytes,
+        dropped_unused_tail_bytes
     );
     macro_rules! largest {
         ($($field:ident),*) => { $(sum.$field = sum.$field.max(more.$field);)* };
+    }
+    // The parts of the largest instance stay together.
+    let size = |arena: &ArenaValue| {
+        let allocated = arena.largest_allocated_bytes;
+        (
+            allocated,
+            allocated.checked_sub(arena.largest_unused_tail_bytes),
+        )
+    };
+    if size(more) > size(sum) {
+        macro_rules! taken_over {
+            ($($field:ident),*) => { $(sum.$field = more.$field;)* };
+        }
+        taken_over!(
+            largest_allocated_bytes,
+            largest_used_bytes,
+            largest_padding_bytes,
+            largest_abandoned_bytes,
+            largest_bypassed_bytes,
+            largest_unused_tail_bytes
+        );
     }
     largest!(most_instance_bytes, most_occupied_bytes, most_chunks);
 }

@@ -1,7 +1,7 @@
 //! The properties that recordings must share: build, mode, machine and the way to walk stacks.
 
-use crate::symbols::hex_all;
 use crate::units::printable;
+use heapglass_profile::internal::hex_all;
 use std::path::Path;
 use tracking_alloc_recording::{ModuleValue, Recording, arch, mode, module_id, unwinder};
 

@@ -33,21 +33,22 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use crate::load::{Counted, Error, PackedSum, thread_sums};
+use crate::Error;
 use crate::units::{counted, printable};
 use arenas::Arenas;
 use build::{Build, Same};
+use heapglass_profile::internal::{Counted, PackedSum, thread_sums};
 use sites::Sites;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use tables::{Tables, UNKNOWN, positions};
 use tracking_alloc_recording::{
-    CLOCK_CHECKPOINT_BITS, Encoder, HeaderValue, LaneValue, MAX_MERGED, MAX_NAMED, MergedPartValue,
-    Record, Sums, ThreadNameValue, VisitsValue, lane_kind, sample_counts, state, table,
+    Clock, Encoder, HeaderValue, LaneValue, MAX_MERGED, MAX_NAMED, MergedPartValue, Record, Sums,
+    ThreadNameValue, VisitsValue, lane_kind, sample_counts, state, table,
 };
 
 /// The epoch of rows in the sum: what they saved is what they held at the peaks.
-const PEAK: u64 = 1 << CLOCK_CHECKPOINT_BITS;
+const PEAK: Clock = Clock::new(1, 0);
 
 /// The sum of the recordings so far.
 #[derive(Debug, Default)]
@@ -123,7 +124,7 @@ impl Merge {
     /// Checks that a recording can be added, and enters it.
     fn check(&mut self, counted: &Counted, path: &Path) -> Result<(), String> {
         let (recording, profile) = (&counted.recording, &counted.profile);
-        if profile.lost.damaged > 0 {
+        if profile.lost().damaged > 0 {
             return Err(
                 "its figures cannot be trusted, because it has records that no recorder writes; \
                  leave it out, or record again"
@@ -140,7 +141,7 @@ impl Merge {
                 }
             }
         }
-        let parts = match profile.process.merged {
+        let parts = match profile.process().merged {
             Some(_) => recording.merged.clone(),
             None => vec![part(counted)],
         };
@@ -177,7 +178,7 @@ impl Merge {
 
     /// Adds the figures of the whole process.
     fn add_header(&mut self, counted: &Counted) {
-        let (recording, process) = (&counted.recording, &counted.profile.process);
+        let (recording, process) = (&counted.recording, counted.profile.process());
         let (header, sum) = (&recording.header, &mut self.header);
         (sum.mode, sum.arch, sum.unwinder) = (header.mode, header.arch, header.unwinder);
         sum.sample_counts = if self.files == 0 {
@@ -244,15 +245,15 @@ impl Merge {
         let tables = &mut self.tables;
         let mut numbers = tables.read(recording)?;
         let of_recording = |position: usize| {
-            let number = profile.site_numbers.get(position);
+            let number = profile.site_numbers().get(position);
             number.copied().unwrap_or_default()
         };
-        for (position, site) in profile.sites.iter().enumerate() {
+        for (position, site) in profile.sites().iter().enumerate() {
             let number = tables.site(&mut numbers, of_recording(position))?;
             let samples = counted.samples.get(position).copied();
             self.sites.add(number, site, samples.unwrap_or_default());
         }
-        for request in &profile.failed_requests {
+        for request in profile.failed_requests() {
             let number = tables.site(&mut numbers, of_recording(request.site))?;
             let (count, largest_bytes) = (request.count, request.largest_bytes);
             self.sites.add_failed(number, count, largest_bytes);
@@ -412,7 +413,7 @@ impl Merge {
 /// Describes a recording that was not merged.
 fn part(counted: &Counted) -> MergedPartValue {
     let (header, profile) = (&counted.recording.header, &counted.profile);
-    let (process, capture) = (&profile.process, &profile.capture);
+    let (process, capture) = (profile.process(), profile.capture());
     MergedPartValue {
         state: header.state,
         pid: header.pid,
@@ -422,12 +423,12 @@ fn part(counted: &Counted) -> MergedPartValue {
         started_unix_ns: header.started_unix_ns,
         duration_ns: process.duration_ns,
         sample_bytes: header.most_sample_bytes.max(header.sample_bytes),
-        peak_bytes: profile.totals.peak_bytes,
+        peak_bytes: profile.totals().peak_bytes,
         peak_error_bytes: capture.peak_error_bytes,
         peak_discrepancy_bytes: capture.peak_discrepancy_bytes,
-        torn: profile.lost.torn,
-        marks: profile.marks.len() as u32,
-        snapshots: profile.snapshots.len() as u32,
+        torn: profile.lost().torn,
+        marks: profile.marks().len() as u32,
+        snapshots: profile.snapshots().len() as u32,
         footprints: counted.recording.footprints.len() as u32,
         ..MergedPartValue::default()
     }

@@ -1,8 +1,8 @@
 //! The sums of the figures of sites, and the rows that have them.
 
 use super::PEAK;
-use crate::load::SiteSamples;
 use crate::profile::{Distribution, Figures, Site};
+use heapglass_profile::internal::SiteSamples;
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
     FailedRequestValue, RowValue, SITE_TABLE_FULL, SITE_UNATTRIBUTED, SIZE_COUNT_BITS, SIZE_PAIRS,
@@ -84,7 +84,7 @@ impl SiteSum {
     /// mean size, so there is always one.
     fn sizes(&self, row: u32) -> impl Iterator<Item = SizesValue> {
         const MOST: u64 = (1 << SIZE_COUNT_BITS) - 1;
-        let classes = &self.distribution.sizes;
+        let classes = self.distribution.numbered_classes();
         let records = classes.len().div_ceil(SIZE_PAIRS).max(1);
         (0..records).map(move |record| {
             let mut pairs = [0; SIZE_PAIRS];

@@ -4,7 +4,7 @@
 //! Recordings of one build are matched by what their numbers stand for. An address is a module and
 //! an offset in its file, so it does not depend on where the module was loaded.
 
-use crate::interned::Interned;
+use heapglass_profile::internal::Interned;
 use tracking_alloc_recording::{
     EncodedStrings, FIRST_SITE, FrameValue, MAX_NAMED, MAX_SCOPES, MAX_SITES, ModuleValue,
     Recording, ScopeValue, SiteValue, StackValue, module_id, scope_flags, scope_kind, site_flags,
@@ -182,7 +182,7 @@ impl Tables {
         ] {
             *sum = sum.saturating_add(more);
         }
-        sum.retained_bytes = sum.retained_bytes.saturating_add(scope.retained_bytes);
+        sum.stayed_bytes = sum.stayed_bytes.saturating_add(scope.stayed_bytes);
     }
 
     /// Returns the number of a site in the sum.

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::diff::{DiffOptions, Identity, Recording as Named, compare, write_markdown};
-use crate::profile::{Figures, Frames, Measure, Profile, State};
+use crate::profile::{FIGURES, Figures, Frames, Measure, Profile, State};
 use crate::report::{self, ReportOptions};
 use crate::table::{By, rows};
 use crate::{OpenOptions, open};
@@ -83,9 +83,9 @@ fn figures_by(profiles: &[&Profile], by: By) -> BTreeMap<[String; 3], Figures> {
 /// Checks that the report of a sum has the sums of the reports.
 fn check_sums(parts: &[&Profile], sum: &Profile) {
     let mut totals = Figures::default();
-    parts.iter().for_each(|part| totals.add(&part.totals));
-    assert_eq!(sum.totals, totals);
-    for by in By::ALL {
+    parts.iter().for_each(|part| totals.add(part.totals()));
+    assert_eq!(*sum.totals(), totals);
+    for by in By::COUNTED {
         assert_eq!(
             figures_by(&[sum], by),
             figures_by(parts, by),
@@ -95,27 +95,27 @@ fn check_sums(parts: &[&Profile], sum: &Profile) {
     }
     let sum_of = |of: fn(&Profile) -> u64| parts.iter().map(|part| of(part)).sum::<u64>();
     for of in [
-        (|profile| profile.capture.peak_error_bytes) as fn(&Profile) -> u64,
-        |profile| profile.process.duration_ns,
-        |profile| profile.failed_request_count,
-        |profile| profile.lost.unknown_frees,
-        |profile| profile.scopes.iter().map(|scope| scope.entered).sum(),
-        |profile| profile.scopes.iter().map(|scope| scope.input_bytes).sum(),
-        |profile| profile.threads.iter().map(|thread| thread.count).sum(),
+        (|profile| profile.capture().peak_error_bytes) as fn(&Profile) -> u64,
+        |profile| profile.process().duration_ns,
+        |profile| profile.failed_request_count(),
+        |profile| profile.lost().unknown_frees,
+        |profile| profile.scopes().iter().map(|scope| scope.entered).sum(),
+        |profile| profile.scopes().iter().map(|scope| scope.input_bytes).sum(),
+        |profile| profile.threads().iter().map(|thread| thread.count).sum(),
         |profile| {
             profile
-                .arenas
+                .arenas()
                 .iter()
                 .map(|arena| arena.figures.total_used_bytes)
                 .sum()
         },
         |profile| {
-            let sites = profile.sites.iter();
+            let sites = profile.sites().iter();
             sites.map(|site| site.distribution.sized_blocks()).sum()
         },
         |profile| {
             profile
-                .sites
+                .sites()
                 .iter()
                 .map(|site| site.distribution.lifetime)
                 .sum()
@@ -123,7 +123,7 @@ fn check_sums(parts: &[&Profile], sum: &Profile) {
     ] {
         assert_eq!(of(sum), sum_of(of));
     }
-    assert_eq!(sum.lost.damaged, 0, "{:?}", sum.losses());
+    assert_eq!(sum.lost().damaged, 0, "{:?}", sum.losses());
 }
 
 #[test]
@@ -141,9 +141,9 @@ fn the_report_of_a_sum_has_the_sums_of_the_reports_of_real_programs() {
         let parts = paths.map(opened);
         let profile = folder.profile(&sum.bytes);
         check_sums(&parts.each_ref(), &profile);
-        let process = &profile.process;
+        let process = profile.process();
         assert_eq!((process.state, process.pid), (State::Merged, 0));
-        assert_eq!(process.program, parts[0].process.program);
+        assert_eq!(process.program, parts[0].process().program);
         assert_eq!(
             process.merged.as_ref().map(|merged| merged.recordings),
             Some(3)
@@ -374,7 +374,7 @@ fn hits_estimates_and_variances_of_samples_are_added_and_intervals_hold() {
     let pair = folder.write("pair.hg", &merged(&[c, a]).expect("one build").bytes);
     assert!(merged(&[&pair, b]).expect("one build").bytes == sum);
     let profile = folder.profile(&sum);
-    let sampling = profile.capture.sampling.clone().expect("samples");
+    let sampling = profile.capture().sampling.clone().expect("samples");
     assert_eq!(sampling.total_bytes, 3_003);
     assert_eq!(
         (sampling.total_blocks, sampling.freed_bytes),
@@ -388,17 +388,18 @@ fn hits_estimates_and_variances_of_samples_are_added_and_intervals_hold() {
             .any(|loss| loss.contains("64.0 KiB to 512.0 KiB"))
     );
     let parts = [a, b, c].map(opened);
-    let hits: u64 = parts.iter().map(|part| part.totals.samples.hits()).sum();
-    assert_eq!(profile.totals.samples.hits(), hits);
+    let hits = |of: &Profile| of.totals().samples().expect("samples").hits();
+    assert_eq!(hits(&profile), parts.iter().map(hits).sum::<u64>());
     for key in ["total_bytes", "live_bytes", "peak_bytes"] {
-        let interval = profile.totals.interval(key).expect("an interval");
+        let interval = profile.totals().interval(key).expect("an interval");
         let of_parts = parts
             .iter()
-            .map(|part| part.totals.interval(key).expect("an interval"));
-        let ends = of_parts.fold((0, 0), |ends, of| (ends.0 + of.low, ends.1 + of.high));
+            .map(|part| part.totals().interval(key).expect("an interval"));
+        let high = |of: crate::profile::Interval| of.high.expect("an upper end");
+        let ends = of_parts.fold((0, 0), |ends, of| (ends.0 + of.low, ends.1 + high(of)));
         // Errors of several recordings partly cancel out.
         assert!(
-            interval.low >= ends.0 && interval.high <= ends.1 * 2,
+            interval.low >= ends.0 && high(interval) <= ends.1 * 2,
             "{key}"
         );
     }
@@ -406,23 +407,20 @@ fn hits_estimates_and_variances_of_samples_are_added_and_intervals_hold() {
 
 /// As [`check_sums`], where variances are rounded once for each recording.
 fn check_sums_of_samples(parts: &[&Profile], sum: &Profile) {
-    let strip = |figures: &Figures| Figures {
-        samples: Default::default(),
-        ..*figures
-    };
+    let strip = |figures: &Figures| FIGURES.map(|(_, figure)| figure(figures));
     for by in [By::Site, By::Phase, By::Owner] {
         let (found, expected) = (figures_by(&[sum], by), figures_by(parts, by));
         assert_eq!(found.len(), expected.len());
         for (key, figures) in &found {
             let wanted = &expected[key];
             assert_eq!(strip(figures), strip(wanted), "{key:?}");
-            let (found, wanted) = (figures.samples, wanted.samples);
+            let samples = |of: &Figures| *of.samples().expect("samples");
+            let (found, wanted) = (samples(figures), samples(wanted));
             let plain = |samples: crate::profile::Samples| {
                 let sums = [samples.total, samples.live, samples.peak];
                 (
-                    samples.hits,
                     samples.least_bytes,
-                    sums.map(|sum| (sum.estimate, sum.seen)),
+                    sums.map(|sum| (sum.estimate, sum.seen, sum.hits)),
                 )
             };
             assert_eq!(plain(found), plain(wanted), "{key:?}");
@@ -510,9 +508,13 @@ fn peaks_of_a_sum_are_called_sums_of_peaks() {
         of(&mut out);
         String::from_utf8(out).expect("UTF-8")
     };
-    let options = ReportOptions::default();
+    let options = ReportOptions {
+        details: true,
+        ..ReportOptions::default()
+    };
     let report = text(&|out| report::write_text(&sum, &options, out).expect("in memory"));
     for words in [
+        "app (sums of 3 recordings): sum of peaks ",
         "app: sums of 3 recordings, 1.5 us recorded together",
         "  sum of peaks ",
         "Sites by sums of peaks",

@@ -19,7 +19,6 @@ pub(crate) fn write_json(value: &impl Serialize, mut out: impl Write) -> io::Res
 }
 
 /// A measure among the fields of an object: its name, and the key of the figure that it reads.
-#[cfg(feature = "flamegraph")]
 pub(crate) fn measure<S: serde::Serializer>(
     measure: &crate::profile::Measure,
     serializer: S,

@@ -1,4 +1,5 @@
-//! The head of the text report: the program, the recording, the totals and their error bounds.
+//! The head of the text report, in a line or two, and the details of the recording: the program,
+//! the totals and their error bounds.
 //!
 //! This module must never show the peak without its bound.
 
@@ -6,32 +7,92 @@ use std::cmp::Reverse;
 
 use super::Style;
 use super::page::{Page, first_few};
-use crate::profile::{Figures, Measure, Profile, State};
+use crate::profile::{Figures, Measure, Profile, Samples, State};
 use crate::table::{
     SnapshotAt, all_snapshots, failed_requests, fatal_request, libraries, program_name,
 };
-use crate::units::{Bytes, Count, Nanos, Share, counted, printable};
+use crate::units::{Bytes, Count, Nanos, Share, counted, joined, printable};
 
-pub(super) fn write(page: &mut Page<'_>, profile: &Profile) {
+/// `shop: peak 23.3 MiB in 296,147 blocks, at 74.7 ms (exact); total 31.3 MiB; at exit 544 B`
+pub(super) fn write_brief(page: &mut Page<'_>, profile: &Profile) {
+    let peak = format!(
+        "{} {}{}",
+        peak_name(profile.process().state),
+        amount(profile, "peak", false),
+        peak(profile)
+    );
+    let total = bytes(profile, "total", false);
+    let live = bytes(profile, "live", false);
+    let live_name = live_name(profile.process().state);
+    let heading = format!(
+        "{}: {peak}; total {total}; {live_name} {live}",
+        named(profile)
+    );
+    page.heading(&heading);
+    write_fatal_request(page, profile);
+}
+
+/// The program, and how it ended unless it finished.
+pub(super) fn named(profile: &Profile) -> String {
+    let program = program_name(profile);
+    let is_damaged = profile.lost().damaged > 0;
+    match profile.process().state {
+        State::Finished if !is_damaged => program.into_owned(),
+        State::Merged => format!("{program} ({})", ended(profile)),
+        State::Ended => format!("{program} (ended without finishing)"),
+        state if !is_damaged => format!("{program} ({})", self::state(state)),
+        _ => format!("{program} (damaged)"),
+    }
+}
+
+/// The details of the recording: everything that its header and its totals say.
+pub(super) fn write_details(page: &mut Page<'_>, profile: &Profile) {
     write_program(page, profile);
     write_figures(page, profile);
     write_marks(page, profile);
     write_snapshots(page, profile);
 }
 
-/// The program and how it was recorded.
-pub(super) fn write_program(page: &mut Page<'_>, profile: &Profile) {
-    let process = &profile.process;
-    let program = program_name(profile);
+/// Writes what a reader who sees no details can ask for.
+pub(super) fn write_hint(page: &mut Page<'_>, profile: &Profile) {
+    let mut more = vec!["the command".to_owned(), "all totals".to_owned()];
+    if profile.resident().is_some() {
+        more.push("the resident set".to_owned());
+    }
+    for (count, noun) in [
+        (profile.marks().len(), "mark"),
+        (profile.snapshots().len(), "snapshot"),
+        (profile.measured().len(), "footprint"),
+    ] {
+        more.extend((count > 0).then(|| counted(count as u64, noun)));
+    }
+    let text = format!(
+        "--details adds {}; --explain explains the columns.",
+        joined(&more)
+    );
+    page.wrap(Style::Faint, "  ", &text);
+}
+
+/// Returns how the program ended.
+fn ended(profile: &Profile) -> String {
+    let process = profile.process();
     let mut ended = state(process.state).to_owned();
     if let Some(merged) = &process.merged {
         ended = format!("{ended} of {}", counted(merged.recordings, "recording"));
     }
-    if profile.lost.damaged > 0 {
+    if profile.lost().damaged > 0 {
         ended.push_str(", damaged");
     }
+    ended
+}
+
+/// The program and how it was recorded.
+pub(super) fn write_program(page: &mut Page<'_>, profile: &Profile) {
+    let process = profile.process();
+    let program = program_name(profile);
+    let ended = ended(profile);
     let (recorded, pid) = (process.duration(), process.pid);
-    let heading = match profile.capture.linear_memory {
+    let heading = match profile.capture().linear_memory {
         // Neither a clock nor processes.
         Some(_) => format!("{program}: {ended}"),
         None if process.state == State::Merged => {
@@ -44,7 +105,7 @@ pub(super) fn write_program(page: &mut Page<'_>, profile: &Profile) {
         let command = command(&process.command);
         page.entry(Style::Faint, "command", &printable(&command));
     }
-    let capture = &profile.capture;
+    let capture = profile.capture();
     let module = match capture.linear_memory {
         Some(_) => format!("{}, ", printable(&capture.architecture)),
         None => String::new(),
@@ -69,55 +130,21 @@ pub(super) fn write_program(page: &mut Page<'_>, profile: &Profile) {
 
 /// Totals, peak and resident memory; with `explain` the exact bytes.
 pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
-    if let Some(sentence) = fatal_request(profile) {
-        page.warning(&printable(&sentence));
-    }
-    let (totals, capture) = (&profile.totals, &profile.capture);
+    write_fatal_request(page, profile);
+    let (totals, capture) = (profile.totals(), profile.capture());
     let explain = page.options.explain;
-    let (live, peak_name) = match profile.process.state {
-        State::Running => ("live now", "peak so far"),
-        State::Copied => ("live then", "peak so far"),
-        State::Merged => ("at exits", "sum of peaks"),
-        _ => ("at exit", "peak"),
-    };
-    let sampling = capture.sampling.as_ref();
-    // An estimate with its interval, unless the figure was counted.
-    let one = |key: &str, value: u64, spell: &dyn Fn(u64) -> String| match profile.exact_total(key)
-    {
-        Some(exact) => spell(exact),
-        None => match totals.interval(key) {
-            Some(interval) if key.ends_with("_bytes") => {
-                format!("~{} ({})", spell(value), Measure::Total.ends(interval))
-            }
-            Some(_) => format!("~{}", spell(value)),
-            None => spell(value),
-        },
-    };
-    let amount = |name: &str, bytes: u64, blocks: u64| {
-        let spell_bytes = |bytes: u64| {
-            if explain && bytes >= 1024 {
-                format!("{} ({} bytes)", Bytes(bytes), Count(bytes))
-            } else {
-                Bytes(bytes).to_string()
-            }
-        };
-        let bytes = one(&format!("{name}_bytes"), bytes, &spell_bytes);
-        let blocks = one(&format!("{name}_blocks"), blocks, &|blocks| {
-            counted(blocks, "block")
-        });
-        format!("{bytes} in {blocks}")
-    };
-    let at_peak = amount("peak", totals.peak_bytes, totals.peak_blocks) + &peak(profile);
-    page.entry(Style::Strong, peak_name, &at_peak);
-    let total = amount("total", totals.total_bytes, totals.total_blocks);
-    let temporary = amount("temporary", totals.temporary_bytes, totals.temporary_blocks);
+    let state = profile.process().state;
+    let amount = |name: &str| amount(profile, name, explain);
+    let at_peak = amount("peak") + &peak(profile);
+    page.entry(Style::Strong, peak_name(state), &at_peak);
+    let total = amount("total");
+    let temporary = amount("temporary");
     let share = profile.temporary_share();
     let total = format!("{total}; temporary {temporary} ({share})");
     page.entry(Style::Strong, "total", &total);
-    let at_exit = amount("live", totals.live_bytes, totals.live_blocks);
-    page.entry(Style::Strong, live, &at_exit);
+    page.entry(Style::Strong, live_name(state), &amount("live"));
     if explain {
-        let freed = amount("freed", totals.freed_bytes, totals.freed_blocks);
+        let freed = amount("freed");
         page.entry(Style::Strong, "freed", &freed);
     }
     if let Some(reallocs) = reallocs(totals) {
@@ -136,19 +163,12 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
     }
     if let Some(at) = profile.resident() {
         let most = capture.peak_rss_bytes.max(at.rss_bytes);
+        let divided = profile.divided_resident();
         let mut said = vec![format!("{} at most", Bytes(most))];
-        let parts = profile.resident_parts();
-        if let Some(parts) = parts {
-            let (when, bytes) = (Nanos(parts.time_ns), Bytes(parts.rss_bytes));
-            said = vec![format!(
-                "{}; {bytes} at {when}: {}",
-                said[0],
-                parts.text(profile.kept_text())
-            )];
-        } else if at.own_bytes > 0 {
+        if divided.is_empty() && at.own_bytes > 0 {
             said.push(format!("{} of it profiler overhead", Bytes(at.own_bytes)));
         }
-        if explain && parts.is_none() {
+        if explain && divided.is_empty() {
             said.push(format!("at {}", Nanos(at.time_ns)));
             let (live, not_seen) = (Bytes(at.live_bytes), at.not_seen_bytes().map(Bytes));
             said.push(match not_seen {
@@ -156,19 +176,93 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
                 None => format!("less than the {live} live then: some bytes were never touched"),
             });
         }
-        page.entry(Style::Faint, "resident", &said.join(", "));
+        let mut lines = vec![said.join(", ")];
+        for parts in &divided {
+            let (when, bytes) = (Nanos(parts.time_ns), Bytes(parts.rss_bytes));
+            let parts = parts.text(profile.kept_text());
+            lines.push(format!("{bytes} at {when}: {parts}"));
+        }
+        if let [first, second, ..] = &lines[..] {
+            lines.splice(..2, [format!("{first}; {second}")]);
+        }
+        for (line, label) in lines.iter().zip(["resident", ""]) {
+            page.entry(Style::Faint, label, line);
+        }
         if let Some(most) = profile.mostly_not_live() {
-            page.entry(Style::Strong, "", &most.lead());
+            let lead = match (profile.resident_parts(), divided.len()) {
+                (Some(parts), 2..) => format!("at {}: {}", Nanos(parts.time_ns), most.lead()),
+                _ => most.lead(),
+            };
+            page.entry(Style::Strong, "", &lead);
         }
     }
     write_libraries(page, profile);
     write_failed_requests(page, profile);
-    if let Some(sampling) = sampling {
-        page.warning(&sampling.explained("Figures with ~", totals.samples.hits()));
+}
+
+/// Warns of a request that the allocator refused and that ended the program.
+fn write_fatal_request(page: &mut Page<'_>, profile: &Profile) {
+    if let Some(sentence) = fatal_request(profile) {
+        page.warning(&printable(&sentence));
+    }
+}
+
+/// Warns of estimates.
+pub(super) fn write_estimates(page: &mut Page<'_>, profile: &Profile) {
+    let capture = profile.capture();
+    if let Some(sampling) = capture.sampling.as_ref() {
+        let hits = profile.totals().samples().map_or(0, Samples::hits);
+        page.warning(&sampling.explained("Figures with ~", hits));
     } else if !capture.is_exact() {
         let mode = printable(&capture.mode);
         page.warning(&format!("Mode {mode}: figures are estimates."));
     }
+}
+
+/// The name of the bytes that are live when the recording ends.
+fn live_name(state: State) -> &'static str {
+    match state {
+        State::Running => "live now",
+        State::Copied => "live then",
+        State::Merged => "at exits",
+        _ => "at exit",
+    }
+}
+
+fn peak_name(state: State) -> &'static str {
+    match state {
+        State::Running | State::Copied => "peak so far",
+        State::Merged => "sum of peaks",
+        _ => "peak",
+    }
+}
+
+/// `23.3 MiB`: bytes of the program, an estimate with its interval unless they were counted; with
+/// `to_the_byte` also each byte.
+fn bytes(profile: &Profile, name: &str, to_the_byte: bool) -> String {
+    let key = format!("{name}_bytes");
+    let spell = |bytes: u64| {
+        if to_the_byte && bytes >= 1024 {
+            format!("{} ({} bytes)", Bytes(bytes), Count(bytes))
+        } else {
+            Bytes(bytes).to_string()
+        }
+    };
+    if let Some(exact) = profile.exact_total(&key) {
+        return spell(exact);
+    }
+    let value = profile.number(&key).value;
+    match profile.totals().interval(&key) {
+        Some(interval) => format!("~{} ({})", spell(value), Measure::Total.ends(interval)),
+        None => spell(value),
+    }
+}
+
+/// `23.3 MiB in 296,147 blocks`
+fn amount(profile: &Profile, name: &str, to_the_byte: bool) -> String {
+    let bytes = bytes(profile, name, to_the_byte);
+    let blocks = profile.number(&format!("{name}_blocks"));
+    format!("{bytes} in {}", blocks.of("block"))
 }
 
 /// Libraries that are named; the others are counted.
@@ -178,13 +272,13 @@ const LIBRARIES: usize = 3;
 /// other libraries, where it is worth a line.
 fn write_libraries(page: &mut Page<'_>, profile: &Profile) {
     let libraries = libraries(profile);
-    let peak = profile.totals.peak_bytes;
+    let peak = profile.totals().peak_bytes;
     let bytes = libraries.iter().map(|(_, figures)| figures.peak_bytes);
     let bytes = bytes.fold(0, u64::saturating_add);
     if bytes == 0 || bytes < peak / LEAST_LIBRARIES {
         return;
     }
-    let about = if profile.capture.sampling.is_some() {
+    let about = if profile.capture().sampling.is_some() {
         "~"
     } else {
         ""
@@ -220,10 +314,10 @@ const MARKS: usize = 6;
 
 /// `loaded at 12.0 ms (3.4 MiB live)`, in the order the program set them.
 fn write_marks(page: &mut Page<'_>, profile: &Profile) {
-    if profile.marks.is_empty() {
+    if profile.marks().is_empty() {
         return;
     }
-    let marks = profile.marks.iter().map(|mark| {
+    let marks = profile.marks().iter().map(|mark| {
         let (name, at) = (printable(&mark.name), Nanos(mark.time_ns));
         format!("{name} at {at} ({} live)", Bytes(mark.figures.live_bytes))
     });
@@ -303,16 +397,16 @@ pub(super) fn reallocs(figures: &Figures) -> Option<String> {
     (figures.grows > 0 || figures.shrinks > 0).then(|| {
         format!(
             "{}, {}, at most {} copied",
-            counted(figures.grows, "grow"),
-            counted(figures.shrinks, "shrink"),
-            Bytes(figures.copied_bytes)
+            figures.number("grows").of("grow"),
+            figures.number("shrinks").of("shrink"),
+            Bytes(figures.most_copied_bytes())
         )
     })
 }
 
 /// Formats the time of the peak and its error bound: `, at 94.5 ms (exact)`.
 fn peak(profile: &Profile) -> String {
-    let capture = &profile.capture;
+    let capture = profile.capture();
     let when = if capture.peak_time_ns > 0 {
         format!(", at {}", Nanos(capture.peak_time_ns))
     } else {
@@ -351,7 +445,7 @@ pub(super) fn state(state: State) -> &'static str {
 /// Number of threads seen.
 pub(super) fn threads(profile: &Profile) -> u64 {
     profile
-        .threads
+        .threads()
         .iter()
         .map(|thread| thread.count)
         .fold(0, u64::saturating_add)

@@ -23,28 +23,25 @@
 pub(crate) mod escape;
 mod header;
 mod json;
-#[cfg(feature = "flamegraph")]
 pub(crate) mod markdown;
 mod notes;
 pub(crate) mod page;
 mod text;
 
-#[cfg(doc)]
-use crate::profile::Profile;
-use crate::profile::{Frames, Measure};
-use crate::table::{By, HeldMeasure, SnapshotAt};
+use std::io;
 
-#[cfg(feature = "flamegraph")]
+use crate::invalid::invalid;
+use crate::profile::{Frames, Measure, Profile};
+use crate::question::{self, Answer, Kind, Of, Question, Shape};
+use crate::table::{By, SnapshotAt};
+
 pub(crate) use json::SnapshotJson;
 pub(crate) use json::row_json;
-pub use json::{FORMAT, write_holders_json, write_json};
-#[cfg(feature = "flamegraph")]
+pub use json::{FORMAT, write_json};
 pub(crate) use json::{holder_rows_json, report_json};
-#[cfg(feature = "flamegraph")]
 pub(crate) use notes::ARENA_FIGURES;
-#[cfg(feature = "flamegraph")]
 pub(crate) use notes::notes;
-pub use text::{write_entry, write_holders_text, write_summary, write_text};
+pub use text::{write_entry, write_summary, write_text};
 
 /// Number of rows of a text report if [`ReportOptions::top`] is `None`.
 pub const DEFAULT_TOP: usize = 10;
@@ -59,16 +56,17 @@ pub struct ReportOptions<'a> {
     pub by: By,
     /// The measure that orders rows.
     pub measure: Measure,
-    /// The snapshot whose figures are shown: by type, retained bytes stand next to the counters.
+    /// The snapshot whose figures are shown. By type and a measure of counters, retained bytes
+    /// stand next to the counters.
     pub snapshot: Option<SnapshotAt<'a>>,
-    /// A figure of the snapshot that orders rows in place of the measure.
-    pub held: Option<HeldMeasure>,
     /// Maximum number of rows; `None` = [`DEFAULT_TOP`] in text, all of them in JSON.
     pub top: Option<usize>,
     /// The frames of a stack that count. If frames are folded, sites that read the same form one
     /// row, else sites of one stack do.
     pub frames: Frames,
-    /// Explain the columns, and print everything that is known of each row.
+    /// Also print the command, all totals, the resident set, marks, snapshots and measured values.
+    pub details: bool,
+    /// Explain the columns, and print everything that is known of each row and of the recording.
     pub explain: bool,
     /// Width of the terminal in columns; the text never wraps at less than 40.
     pub width: usize,
@@ -84,14 +82,45 @@ impl Default for ReportOptions<'_> {
             by: By::Site,
             measure: Measure::Peak,
             snapshot: None,
-            held: None,
             top: None,
             frames: Frames::Folded,
+            details: false,
             explain: false,
             width: DEFAULT_WIDTH,
             recording: None,
             paint: plain,
         }
+    }
+}
+
+impl<'a> ReportOptions<'a> {
+    /// Returns `true` if the text has the details of the recording below its table.
+    fn has_details(&self) -> bool {
+        self.details || self.explain
+    }
+
+    /// Returns the question that the options ask: about the snapshot if the grouping or the measure
+    /// is of snapshots, else about the whole recording.
+    pub fn question(&self) -> Question<'a> {
+        let of = self
+            .snapshot
+            .filter(|_| Kind::of(self.by, self.measure) == Kind::Snapshot)
+            .map_or(Of::Whole, Of::Snapshot);
+        Question {
+            of,
+            by: self.by,
+            measure: self.measure,
+            frames: self.frames,
+            shape: Shape::default(),
+        }
+    }
+
+    /// Returns the rows that answer the question of the options.
+    ///
+    /// # Errors
+    /// Returns `InvalidInput` with the reason if it has no answer.
+    pub(crate) fn rows(&self, profile: &Profile) -> io::Result<Answer<'a>> {
+        question::rows(profile, &self.question()).map_err(invalid)
     }
 }
 

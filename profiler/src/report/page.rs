@@ -5,10 +5,10 @@
 
 use std::io::{self, Write};
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 use super::{DEFAULT_TOP, ReportOptions, Style};
-use crate::table::{Column, cells, titles};
+use crate::table::{Column, cells, clip, titles, without_folders};
 use crate::units::words;
 
 /// The text of a report, which is written all at once: so none of its parts can fail.
@@ -171,47 +171,17 @@ pub(crate) fn first_few(names: impl ExactSizeIterator<Item = String>, most: usiz
     few.join(", ")
 }
 
-/// The first letter as a capital.
-pub(crate) fn capital(word: &str) -> String {
-    word.chars()
-        .take(1)
-        .flat_map(char::to_uppercase)
-        .chain(word.chars().skip(1))
-        .collect()
-}
-
 /// A word in at most `columns` columns. A path loses its first folders: the file and its line say
 /// most.
 fn clip_word(word: &str, columns: usize) -> String {
     let is_path = word.contains('/') && !word.contains("://");
-    if word.width() <= columns || !is_path {
-        return clip(word, columns);
+    if is_path {
+        let shorter = without_folders(word, columns);
+        if shorter.width() <= columns {
+            return shorter.into_owned();
+        }
     }
-    let ends = word.match_indices('/').map(|(at, _)| &word[at..]);
-    let mut fitting = ends.filter(|end| end.width() + 2 <= columns);
-    match fitting.next() {
-        Some(end) => format!("..{end}"),
-        None => clip(word, columns),
-    }
-}
-
-/// At most `columns` columns, the end replaced by dots.
-fn clip(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
-        return text.to_owned();
-    }
-    let head = first_that_fit(text.chars(), columns.saturating_sub(2));
-    head + &".."[..columns.min(2)]
-}
-
-/// The first characters, as many as fit.
-fn first_that_fit(chars: impl Iterator<Item = char>, room: usize) -> String {
-    let mut used = 0;
-    let fits = |c: &char| {
-        used += c.width().unwrap_or(0);
-        used <= room
-    };
-    chars.take_while(fits).collect()
+    clip(word, columns)
 }
 
 #[cfg(test)]

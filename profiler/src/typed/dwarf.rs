@@ -4,8 +4,8 @@
 //! debug information, and nothing here follows a reference.
 
 use super::types::{Kind, Member, NameId, Place, Static, Type, TypeId, Types, Variant};
-use crate::symbols::Slice;
 use gimli::{AttributeValue, DwTag, UnitRef};
+use heapglass_profile::internal::Slice;
 use std::collections::HashMap;
 
 /// Attributes and letters that each byte of debug information may cost.

@@ -8,9 +8,9 @@
 use super::TypedLayouts;
 use super::plan::{self, COUNTS, Contents};
 use super::types::{Kind, Member, NameId, Type, TypeId, Types, Variant};
-use crate::name::path_and_arguments;
 use crate::snapshot::{FutureState, Heap, LargeLocal};
-use crate::types::normal;
+use heapglass_profile::internal::normal;
+use heapglass_profile::internal::path_and_arguments;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 

@@ -7,6 +7,7 @@
 //! | `plan` | what to do with the words of a value of each type |
 //! | `paths` | the places of blocks, such as `Catalog.products[]` |
 //! | `walk` | walks blocks by their plans |
+//! | `interior` | types whose values may change while they are shared |
 //! | `futures` | the locals that futures hold, and what each adds to the blocks |
 //!
 //! The walk begins at statics and thread-local values, whose types are known. The pointer that owns
@@ -19,6 +20,7 @@
 
 mod dwarf;
 mod futures;
+mod interior;
 mod paths;
 mod plan;
 #[cfg(all(test, target_os = "linux"))]
@@ -26,13 +28,14 @@ mod tests;
 mod types;
 mod walk;
 
-use crate::name::path_and_arguments;
+use crate::SymbolOptions;
+use crate::containers::{self, BlockKind, DeclaredContainer, Held, block_kind};
 use crate::profile::{Profile, Site};
 use crate::snapshot::{Heap, SiteShapes};
-use crate::symbols::{
-    Identity, ModuleRef, Slice, SymbolOptions, ThreadLocals, with_debug_information,
+use heapglass_profile::internal::{
+    Identity, ModuleRef, Slice, ThreadLocals, normal, path_and_arguments, short,
+    with_debug_information,
 };
-use crate::types::{normal, short};
 use paths::Paths;
 use plan::{Contents, Planner, Plans, ShapeId, Target};
 use rustc_hash::FxHashMap;
@@ -151,11 +154,16 @@ pub struct VariantCount {
 
 impl ProgramTypes {
     /// Reads the types of a program's modules: its executable first, then libraries. `symbols` says
-    /// where to look for their files.
+    /// where to look for their files, and `declared` lists containers of the program's own.
     ///
     /// A module without debug information adds no types, and [`TypedLayouts::notes`] says why.
-    pub fn read(modules: &[LoadedModule], symbols: &SymbolOptions) -> ProgramTypes {
+    pub fn read(
+        modules: &[LoadedModule],
+        symbols: &SymbolOptions,
+        declared: &[DeclaredContainer],
+    ) -> ProgramTypes {
         let mut types = Types::default();
+        types.declare(declared);
         let mut found = ProgramTypes::default();
         for (number, module) in modules.iter().enumerate() {
             let read = read_module(&mut types, symbols, number, module);
@@ -175,6 +183,12 @@ impl ProgramTypes {
             found.notes.extend(note);
         }
         types.finish();
+        if types.types.len() > 1 {
+            let planner = Planner::new(&types);
+            let problems = declared.iter();
+            let problems = problems.filter_map(|container| planner.problem(container));
+            found.notes.extend(problems);
+        }
         found.types = Arc::new(types);
         found
     }
@@ -312,66 +326,62 @@ fn thread_local(pointer: u64, offset: u64, locals: ThreadLocals) -> Option<u64> 
 fn kind_of(types: &Types, planner: &mut Planner<'_>, site: &SiteType) -> Option<SiteKind> {
     let container = normal(&site.container);
     let (path, arguments) = path_and_arguments(&container);
-    let element = || {
-        let element = site.element.as_deref().map(normal)?;
-        types.by_name(&element)
-    };
-    let slice = |of: &str| Some(of.strip_prefix('[')?.strip_suffix(']')?.to_owned());
     let first = arguments.first().copied().unwrap_or_default();
     let value = |planner: &mut Planner<'_>, name: &str| {
         let of = types.by_name(name)?;
         Some(SiteKind::Value(planner.shape(Contents::Value(of))))
     };
-    let elements = |planner: &mut Planner<'_>, of: TypeId| {
-        SiteKind::Elements(planner.shape(Contents::Elements(of)))
+    let Some(known) = containers::by_path(path) else {
+        return value(planner, &container);
     };
-    let kind = match path.rsplit("::").next()? {
-        "String" | "PathBuf" | "OsString" | "CString" => elements(planner, types.by_name("u8")?),
-        "Vec" | "VecDeque" | "BinaryHeap" => elements(planner, element()?),
-        "Box" if first == "str" => elements(planner, types.by_name("u8")?),
-        "Box" if slice(first).is_some() => elements(planner, element()?),
-        "Box" => value(planner, first)?,
-        "Rc" | "Arc" if first == "str" => {
-            let bytes = types.by_name("u8")?;
-            SiteKind::CountedElements(planner.shape(Contents::CountedElements(bytes)))
+    let element = |held: Held<'_>| {
+        if known.is_text() || held == Held::Text {
+            return types.by_name("u8");
         }
-        "Rc" | "Arc" if slice(first).is_some() => {
-            let of = element()?;
-            SiteKind::CountedElements(planner.shape(Contents::CountedElements(of)))
+        let element = site.element.as_deref().map(normal)?;
+        types.by_name(&element)
+    };
+    let held = Held::of_argument(first);
+    let is_one = matches!(held, Held::Value(_) | Held::Dynamic);
+    Some(match block_kind(&container, None) {
+        BlockKind::List | BlockKind::Deque | BlockKind::Elements | BlockKind::Slice => {
+            SiteKind::Elements(planner.shape(Contents::Elements(element(held)?)))
         }
-        "Rc" => value(planner, &format!("alloc::rc::RcInner<{first}>"))?,
-        "Arc" => value(planner, &format!("alloc::sync::ArcInner<{first}>"))?,
-        "LinkedList" => value(
-            planner,
-            &format!("alloc::collections::linked_list::Node<{first}>"),
-        )?,
-        "HashMap" | "HashSet" => {
-            let entry = match &arguments[..] {
-                [key, value, ..] if path.ends_with("Map") => format!("({key}, {value})"),
-                [key, ..] => format!("({key}, ())"),
-                [] => return None,
+        BlockKind::Boxed => value(planner, first)?,
+        BlockKind::Counted if !is_one => {
+            SiteKind::CountedElements(planner.shape(Contents::CountedElements(element(held)?)))
+        }
+        BlockKind::Counted => {
+            let mut nodes = known.nodes.iter();
+            nodes.find_map(|node| value(planner, &format!("{node}<{first}>")))?
+        }
+        BlockKind::Table => {
+            let entry = match (arguments.as_slice(), known.unit) {
+                ([key, ..], Some(unit)) => format!("({key}, {unit})"),
+                ([key, value, ..], None) => format!("({key}, {value})"),
+                // A table of values that are no entries.
+                ([value], None) => (*value).to_owned(),
+                ([], _) => return None,
             };
             let of = types.by_name(&entry)?;
             SiteKind::Table(planner.shape(Contents::Table(of)))
         }
-        "BTreeMap" | "BTreeSet" => {
-            let value = if path.ends_with("Map") {
-                arguments.get(1).copied()?
-            } else {
-                "alloc::collections::btree::set_val::SetValZST"
+        BlockKind::Nodes => {
+            let arguments = match known.unit {
+                Some(unit) => format!("{first}, {unit}"),
+                None => arguments.join(", "),
             };
-            let name = format!("alloc::collections::btree::node::LeafNode<{first}, {value}>");
-            match planner.target(types.by_name(&name)?) {
+            let node = format!("{}<{arguments}>", known.nodes.first()?);
+            match planner.target(types.by_name(&node)?) {
                 Target::Node { leaf, inner } => SiteKind::Node { leaf, inner },
                 Target::Value(shape) => SiteKind::Value(shape),
                 Target::Opaque => return None,
             }
         }
-        // Entries and table are blocks of one site.
-        "IndexMap" | "IndexSet" => return None,
-        _ => value(planner, &container)?,
-    };
-    Some(kind)
+        // The blocks of its parts are blocks of one site.
+        BlockKind::Parts => return None,
+        BlockKind::Unknown => value(planner, &container)?,
+    })
 }
 
 impl TypedLayouts {

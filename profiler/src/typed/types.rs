@@ -1,7 +1,8 @@
 //! Types as debug information describes them, kept as numbers: names are interned, and members of
 //! all types are in one list.
 
-use crate::types::normal;
+use crate::containers::{self, Changes, ContainerType, DeclaredContainer, Walk};
+use heapglass_profile::internal::normal;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -107,6 +108,8 @@ pub(super) struct Types {
     /// For each type the first one that is equal: every compilation unit describes its own.
     same: Vec<TypeId>,
     by_name: FxHashMap<String, TypeId>,
+    /// Containers that the program declares.
+    declared: Vec<DeclaredContainer>,
 }
 
 impl Default for Types {
@@ -123,6 +126,7 @@ impl Default for Types {
             vtables: Vec::new(),
             same: vec![0],
             by_name: FxHashMap::default(),
+            declared: Vec::new(),
         };
         types.name("");
         types
@@ -234,12 +238,45 @@ impl Types {
         )
     }
 
-    /// Returns `true` if a type is `path::name<..>`.
-    pub(super) fn is(&self, of: &Type, path: &[&str], name: &str) -> bool {
-        let own = self.text(of.name);
-        own.strip_prefix(name)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('<'))
-            && self.path(of.scope).eq(path.iter().rev().copied())
+    /// Adds containers that the program declares.
+    pub(super) fn declare(&mut self, containers: &[DeclaredContainer]) {
+        self.declared.extend_from_slice(containers);
+    }
+
+    /// Returns how to read the values of a type by the fields of a container.
+    pub(super) fn walk(&self, of: &Type) -> Option<Walk<'_>> {
+        let own = self.text(of.name).split('<').next().unwrap_or_default();
+        let mut known = containers::values_of(own);
+        if let Some((_, walk)) = known.find(|(path, _)| self.is_at(of, path)) {
+            return Some(walk);
+        }
+        let mut declared = self.declared.iter();
+        let container = declared.find(|container| self.is_at(of, &container.path))?;
+        Some(container.walk())
+    }
+
+    /// Returns the container whose blocks are values of a type.
+    pub(super) fn container_of_node(&self, of: &Type) -> Option<&'static ContainerType> {
+        containers::all().find(|known| known.nodes.iter().any(|node| self.is_at(of, node)))
+    }
+
+    /// Returns `true` for a container whose values nobody changes, whatever it has inside.
+    pub(super) fn never_changes(&self, of: &Type) -> bool {
+        let mut all = containers::all().filter(|known| known.changes == Changes::Never);
+        all.any(|known| self.is_at(of, known.path))
+    }
+
+    /// Returns `true` for a type at a path, in which `..` stands for any modules.
+    pub(super) fn is_at(&self, of: &Type, path: &str) -> bool {
+        let own = self.text(of.name).split('<').next().unwrap_or_default();
+        let Some((modules, name)) = path.rsplit_once("::") else {
+            return false;
+        };
+        name == own
+            && match modules.strip_suffix("::..") {
+                Some(krate) => self.path(of.scope).last() == Some(krate),
+                None => self.path(of.scope).eq(modules.rsplit("::")),
+            }
     }
 
     /// Finds equal types and names. Called when all types are there.

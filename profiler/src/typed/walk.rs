@@ -1,9 +1,9 @@
 //! Walks blocks by their types.
 
-use super::plan::{COUNTS, Contents, Hold, Item, ShapeId, Target};
+use super::plan::{COUNTS, Contents, Hold, Item, ShapeId, Target, is_plain};
 use super::{SiteKind, TypedLayouts};
 use crate::snapshot::{
-    FutureState, Header, Heap, LargeLocal, Layouts, Mark, RootKind, Source, View, WORD, Words,
+    Form, FutureState, Header, Heap, LargeLocal, Layouts, Mark, RootKind, Source, View, WORD, Words,
 };
 use std::ops::Range;
 use std::sync::PoisonError;
@@ -55,7 +55,12 @@ impl Walk<'_> {
                 hold,
                 step,
             } => {
-                let (Some(to), Some(length)) = (self.start(place(at), words), word(length)) else {
+                let holds_itself = is_counted && hold != Hold::Refers;
+                let Some(length) = word(length) else { return };
+                let Some(to) = self.start_of(place(at), holds_itself, words) else {
+                    if length > 0 && hold == Hold::Owns {
+                        self.no_value(words);
+                    }
                     return;
                 };
                 if hold == Hold::Refers || self.is_uncertain && is_counted {
@@ -78,7 +83,8 @@ impl Walk<'_> {
                 hold,
                 step,
             } => {
-                let Some(to) = self.start(place(at), words) else {
+                let holds_itself = is_counted && hold != Hold::Refers;
+                let Some(to) = self.start_of(place(at), holds_itself, words) else {
                     return;
                 };
                 if hold == Hold::Refers || self.is_uncertain {
@@ -106,7 +112,7 @@ impl Walk<'_> {
                     return;
                 };
                 if room == 0 || room & NICHE != 0 {
-                    return;
+                    return self.no_block(place(at), room, words);
                 }
                 if let Some(to) = self.start(place(at), words) {
                     words.skip(place(capacity));
@@ -131,7 +137,7 @@ impl Walk<'_> {
                     return;
                 };
                 if room == 0 || room & NICHE != 0 {
-                    return;
+                    return self.no_block(place(at), room, words);
                 }
                 if let Some(to) = self.start(place(at), words) {
                     words.skip(place(capacity));
@@ -267,6 +273,15 @@ impl Walk<'_> {
                     }
                 }
             }
+            Item::Address { at } => {
+                let to = word(at).and_then(|word| self.heap().find(word));
+                if let Some(to) = to
+                    && Some(to) != self.own
+                    && !self.view.is_probe()
+                {
+                    words.refers(place(at), to);
+                }
+            }
             Item::Many {
                 at,
                 stride,
@@ -305,7 +320,7 @@ impl Walk<'_> {
                 };
                 let by = |wanted| variants.iter().position(|(value, _)| *value == wanted);
                 let Some(index) = by(Some(value)).or_else(|| by(None)) else {
-                    return;
+                    return self.no_value(words);
                 };
                 if let Some(first) = counters
                     && self.is_first
@@ -368,9 +383,16 @@ impl Walk<'_> {
     /// Returns the block that the word at an address points to the start of. Other pointers refer
     /// to their block.
     fn start(&self, at: u64, words: &mut Words) -> Option<usize> {
+        self.start_of(at, false, words)
+    }
+
+    /// Returns the block that the word at an address points to the start of, which may be the block
+    /// itself if `holds_itself`: an `Rc` in its own value is a cycle. Other pointers refer to their
+    /// block.
+    fn start_of(&self, at: u64, holds_itself: bool, words: &mut Words) -> Option<usize> {
         let word = self.view.word(at)?;
         let to = self.heap().find(word)?;
-        if word == self.heap().range(to).start && Some(to) != self.own {
+        if word == self.heap().range(to).start && (holds_itself || Some(to) != self.own) {
             return Some(to);
         }
         words.refers(at, to);
@@ -378,7 +400,13 @@ impl Walk<'_> {
     }
 
     fn pointer(&self, at: u64, to: Target, hold: Hold, step: u32, words: &mut Words) {
-        let Some(block) = self.start(at, words) else {
+        let counts = matches!(to, Target::Value(shape) if self.all.is_counted(shape));
+        let holds_itself = counts && hold != Hold::Refers;
+        let Some(block) = self.start_of(at, holds_itself, words) else {
+            let is_null = self.view.word(at) == Some(0);
+            if hold == Hold::Owns && to != Target::Opaque && !is_null {
+                self.no_value(words);
+            }
             return;
         };
         if hold == Hold::Refers || self.is_uncertain {
@@ -391,7 +419,11 @@ impl Walk<'_> {
             Target::Node { leaf, inner } if self.all.size(leaf) != size => inner,
             Target::Node { leaf, .. } => leaf,
         };
-        let shape = if self.all.fits(shape, size) { shape } else { 0 };
+        let fits = self.all.fits(shape, size);
+        if !fits && hold == Hold::Owns && to != Target::Opaque {
+            self.no_value(words);
+        }
+        let shape = if fits { shape } else { 0 };
         // A raw pointer to the first element of a list is no header of it.
         if shape == 0 && hold == Hold::Raw && self.all.is_list(self.heap(), block) {
             return words.refers(at, block);
@@ -423,6 +455,22 @@ impl Walk<'_> {
             words.held_as(at, note(elements, step));
         } else {
             words.refers(at, to);
+            self.no_value(words);
+        }
+    }
+
+    /// Reports a list whose words lead to no block. One without capacity has none.
+    fn no_block(&self, at: u64, capacity: u64, words: &mut Words) {
+        let pointer = self.view.word(at);
+        if capacity != 0 || pointer == Some(0) {
+            self.no_value(words);
+        }
+    }
+
+    /// Reports that the words are no value of the type.
+    fn no_value(&self, words: &mut Words) {
+        if !self.is_uncertain {
+            words.no_value();
         }
     }
 
@@ -438,6 +486,10 @@ impl Walk<'_> {
             return false;
         };
         let Some(to) = self.heap().find(pointer).filter(|to| Some(*to) != self.own) else {
+            // A table without buckets has a mask of 0, and points to control bytes of the program.
+            if mask != 0 || pointer == 0 {
+                self.no_value(words);
+            }
             return false;
         };
         let block = self.heap().range(to);
@@ -448,6 +500,7 @@ impl Walk<'_> {
             && items.checked_add(left).is_some_and(|all| all <= buckets);
         if !agrees {
             words.refers(at, to);
+            self.no_value(words);
             return false;
         }
         let header = Header::Table {
@@ -540,6 +593,12 @@ impl TypedLayouts {
         self.shape_of_site(heap, block)
     }
 
+    /// Returns `true` for the shape of what an `Rc` or `Arc` points to.
+    fn is_counted(&self, shape: ShapeId) -> bool {
+        let shape = self.plans.shapes.get(shape as usize);
+        shape.is_some_and(|shape| shape.is_counted)
+    }
+
     fn contents(&self, shape: ShapeId) -> Option<Contents> {
         let shape = self.plans.shapes.get(shape as usize)?;
         (shape.contents != Contents::Value(0)).then_some(shape.contents)
@@ -574,7 +633,7 @@ impl TypedLayouts {
             all: self,
             view,
             own: Some(block),
-            is_first: true,
+            is_first: !view.is_probe(),
             is_uncertain: false,
         };
         let (start, is_many) = match shape.contents {
@@ -608,7 +667,7 @@ impl TypedLayouts {
         let skipped = range.start.saturating_sub(start) / shape.size;
         let mut at = start + skipped * shape.size;
         while at < range.end && at + shape.size <= all.end {
-            walk.is_first = range.contains(&at);
+            walk.is_first = range.contains(&at) && !view.is_probe();
             walk.items(items, at, words);
             at += shape.size;
         }
@@ -671,6 +730,33 @@ impl Layouts for TypedLayouts {
             return self.by_site.value_type(heap.site(block)) << 1;
         }
         self.plans.shapes[shape as usize].value_type
+    }
+
+    fn may_change(&self, heap: &Heap, block: usize) -> bool {
+        let shape = self.shape_of(heap, block);
+        if shape == 0 {
+            return self.by_site.may_change(heap, block);
+        }
+        self.plans.shapes[shape as usize].may_change
+    }
+
+    fn form(&self, heap: &Heap, block: usize) -> Form {
+        match self.contents(self.shape_of(heap, block)) {
+            None => self.by_site.form(heap, block),
+            // A boxed slice is full, whatever points to it.
+            Some(Contents::Elements(_)) if self.by_site.is_slice(heap.site(block)) => Form::Whole,
+            Some(Contents::Elements(_) | Contents::Table(_)) => Form::Listed,
+            Some(_) => Form::Whole,
+        }
+    }
+
+    fn is_plain(&self, heap: &Heap, block: usize) -> bool {
+        let number = self.shape_of(heap, block);
+        let shape = &self.plans.shapes[number as usize];
+        match shape.items.as_deref() {
+            Some(items) if number != 0 => is_plain(items),
+            _ => self.by_site.is_plain(heap, block),
+        }
     }
 
     fn is_whole(&self, site: u32) -> bool {

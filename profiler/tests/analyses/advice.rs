@@ -3,7 +3,8 @@
 
 use heapglass_fixture::{Builder, append, made, real, recording};
 use heapglass_profiler::advice::{
-    Confidence, Finding, Kind, advise, write_json, write_summary, write_text,
+    Advice, Confidence, Finding, Kind, SavesOf, advice, advise, write_json, write_summary,
+    write_text,
 };
 use heapglass_profiler::profile::{
     Contents, Distribution, FailedRequest, Figures, FrameId, Origin, Profile, ScopeId, State,
@@ -132,8 +133,18 @@ fn each_thread_keeps_a_buffer_of_its_own() {
     assert_eq!(kinds(&b.build(), true), []);
 }
 
-/// A program with these live bytes at its checkpoints and at its end.
+/// A program with these live bytes at its checkpoints, which are a tenth of a second apart, and at
+/// its end.
 fn growing(live: &[u64], end: u64, seconds: u64) -> Profile {
+    growing_at(
+        100_000_000,
+        live,
+        end,
+        seconds * 1_000_000_000 + 100_000_000,
+    )
+}
+
+fn growing_at(pace_ns: u64, live: &[u64], end: u64, duration_ns: u64) -> Profile {
     let figures = made!(Figures {
         total_bytes: 1 << 30,
         total_blocks: 1 << 20,
@@ -144,9 +155,11 @@ fn growing(live: &[u64], end: u64, seconds: u64) -> Profile {
     });
     let mut b = of_site(VEC, Origin::User, figures, &[]);
     let parts = b.parts();
-    parts.process.duration_ns = seconds * 1_000_000_000 + 100_000_000;
+    parts.process.duration_ns = duration_ns;
     for (at, bytes) in (1..).zip(live) {
-        b.checkpoint(at * 100_000_000, &[(*bytes, bytes / 1024)]);
+        // A tenth of what the process allocates, whatever the time.
+        let allocated = at * ((1 << 30) / 11);
+        b.checkpoint_after(allocated, at * pace_ns, &[(*bytes, bytes / 1024)]);
     }
     b.build()
 }
@@ -157,20 +170,27 @@ fn growth_counts_only_if_it_goes_on_over_most_of_the_run() {
     let profile = growing(&steady, 11 << 20, 1);
     let findings = advise(&profile, false);
     assert_eq!(findings[0].kind, Kind::Growing);
-    // Of the last three fifths of the time.
+    // Of the last three fifths of what was allocated.
     assert_eq!(findings[0].saves_bytes, 7 << 20);
     assert_eq!(findings[0].saves_blocks, 7 << 10);
-    // All is freed when the program stops.
-    let stopped = &advise(&growing(&steady, 0, 1), false)[0];
+    assert_eq!(advice(&profile, true).grew, []);
+    // All is freed when the program stops: the same as of a program that loads and ends.
+    let stopped = growing(&steady, 0, 1);
+    assert_eq!(kinds(&stopped, true), []);
+    let grown = &advice(&stopped, false).grew[0];
     assert_eq!(
-        (stopped.kind, stopped.saves_bytes),
-        (Kind::Growing, 6 << 20)
+        (grown.from_bytes, grown.until_bytes, grown.freed_bytes),
+        (4 << 20, 10 << 20, 10 << 20)
     );
+    let said = text(&stopped, &[], 80);
     assert!(
-        stopped.why.contains("Then 10.0 MiB were freed."),
-        "{}",
-        stopped.why
+        said.contains("6.0 MiB of Vec<u64> until 1.00 s, then freed"),
+        "{said}"
     );
+    // In a short run too, which is no finding.
+    let short = |end| growing_at(30_000_000, &steady, end, 330_000_000);
+    assert_eq!(kinds(&short(11 << 20), true), []);
+    assert_eq!(advice(&short(0), false).grew.len(), 1);
     let none = |live: &[u64], end, seconds| {
         assert_eq!(kinds(&growing(live, end, seconds), true), [], "{live:?}");
     };
@@ -182,6 +202,84 @@ fn growth_counts_only_if_it_goes_on_over_most_of_the_run() {
     none(&loaded, 6 << 20, 1);
     let slowing: Vec<u64> = (0..10).map(|at| (1 << 24) - ((1 << 24) >> at)).collect();
     none(&slowing, 1 << 24, 1);
+}
+
+#[test]
+fn tables_that_double_grow_with_what_grows_beside_them() {
+    let recorded = |rows_at: &dyn Fn(u64) -> u64| {
+        let figures = made!(Figures {
+            total_bytes: 1 << 29,
+            total_blocks: 1 << 20,
+            live_bytes: rows_at(11),
+            live_blocks: 1 << 10,
+            peak_bytes: 1 << 24,
+            peak_blocks: 1 << 14,
+        });
+        let table = made!(Figures {
+            live_bytes: 16 << 20,
+            live_blocks: 1,
+            ..figures
+        });
+        let mut b = of_site(VEC, Origin::User, figures, &[]);
+        let main = b.function("app::main", "app", Origin::User);
+        let main = b.frame(main, Some("src/main.rs"), 3);
+        let fill = b.function("app_or_library::fill", "app_or_library", Origin::User);
+        let fill = b.frame(fill, Some("src/fill.rs"), 12);
+        let map = b.value_type("std::collections::hash::map::HashMap<u64, u64>");
+        add_site(&mut b, &[main, fill], map, table, &[]);
+        b.parts().process.duration_ns = 1_100_000_000;
+        for at in 1..=10_u64 {
+            let held = [(rows_at(at), 1 << 10), (at.next_power_of_two() << 20, 1)];
+            b.checkpoint_after(at * ((1 << 30) / 11), at * 100_000_000, &held);
+        }
+        b.build()
+    };
+    let findings = advise(&recorded(&|at| at << 20), true);
+    let grown: Vec<(Kind, u64)> = findings
+        .iter()
+        .map(|finding| (finding.kind, finding.saves_bytes))
+        .collect();
+    assert_eq!(grown, [(Kind::Growing, 15 << 20), (Kind::Growing, 7 << 20)]);
+    // Alone, it may be a table that is filled once.
+    assert_eq!(kinds(&recorded(&|_| 1 << 20), true), []);
+}
+
+#[test]
+fn blocks_that_replace_those_of_another_place_do_not_grow() {
+    let at_the_end = |live: u64| {
+        made!(Figures {
+            total_bytes: 1 << 30,
+            total_blocks: 1 << 20,
+            live_bytes: live,
+            live_blocks: live / 1024,
+            peak_bytes: 1 << 24,
+            peak_blocks: 1 << 14,
+        })
+    };
+    // A queue was filled at one place. The other one puts back what it takes from the front.
+    let recorded = |filled_with: &str| {
+        let mut b = of_site(VEC, Origin::User, at_the_end(11 << 20), &[]);
+        let main = b.function("app::main", "app", Origin::User);
+        let main = b.frame(main, Some("src/main.rs"), 3);
+        let fill = b.function("app::start", "app", Origin::User);
+        let fill = b.frame(fill, Some("src/main.rs"), 5);
+        let container = b.value_type(filled_with);
+        let figures = at_the_end(1 << 20);
+        add_site(&mut b, &[main, fill], container, figures, &[]);
+        b.parts().process.duration_ns = 1_100_000_000;
+        for at in 1..=10 {
+            let (new, old) = (at << 20, (12 - at) << 20);
+            let held = [(new, new / 1024), (old, old / 1024)];
+            b.checkpoint_after(at * ((2 << 30) / 11), at * 100_000_000, &held);
+        }
+        b.build()
+    };
+    assert_eq!(kinds(&recorded(VEC), true), []);
+    // What other types give up is no reason.
+    assert_eq!(
+        kinds(&recorded("alloc::string::String"), true),
+        [Kind::Growing]
+    );
 }
 
 #[test]
@@ -244,12 +342,21 @@ fn nothing_overflows() {
     }
 }
 
+/// Returns the advice for a profile with these findings alone.
+fn with_findings(profile: &Profile, findings: &[Finding]) -> Advice {
+    Advice {
+        findings: findings.to_vec(),
+        ..advice(profile, false)
+    }
+}
+
 fn text(profile: &Profile, findings: &[Finding], width: usize) -> String {
     let options = made!(ReportOptions<'_> { width, paint: plain });
     let mut text = Vec::new();
-    write_text(profile, findings, false, &options, &mut text).unwrap();
+    let advice = with_findings(profile, findings);
+    write_text(profile, &advice, false, &options, &mut text).unwrap();
     text.push(b'\n');
-    write_summary(profile, findings, &options, &mut text).unwrap();
+    write_summary(profile, &advice, &options, &mut text).unwrap();
     String::from_utf8(text).unwrap()
 }
 
@@ -266,7 +373,7 @@ fn names_are_harmless_and_lines_no_wider_than_the_terminal() {
         assert!(widest <= Some(width), "{text}");
     }
     let mut json = Vec::new();
-    write_json(&findings, &mut json).unwrap();
+    write_json(&with_findings(&profile, &findings), &mut json).unwrap();
     assert!(!json.contains(&0x1b));
 }
 
@@ -291,7 +398,7 @@ fn real_programs_get_findings_that_are_true_of_them() {
 fn the_json_has_the_documented_keys() {
     let profile = of_site(VEC, Origin::User, growth(), &[(1 << 20, 20)]).build();
     let mut json = Vec::new();
-    write_json(&advise(&profile, false), &mut json).unwrap();
+    write_json(&advice(&profile, false), &mut json).unwrap();
     insta::assert_snapshot!("json", String::from_utf8(json).unwrap());
 }
 
@@ -300,11 +407,13 @@ fn the_json_has_the_documented_keys() {
 fn shop_with(snapshots: &[(&str, u64, Value, Value)]) -> Profile {
     let file = recording("shop");
     let number = number_of_list();
-    let snapshots = snapshots.iter().map(|(label, live, figures, not_reached)| {
+    let later = (0..snapshots.len() as u64).rev();
+    let snapshots = snapshots.iter().zip(later);
+    let snapshots = snapshots.map(|((label, live, figures, not_reached), later)| {
         json!({
             "moment": {
-                "label": label, "time_ns": 92_100_000, "live_bytes": live, "live_blocks": 9,
-                "pause_ns": 1,
+                "label": label, "time_ns": 92_100_000 - later * 30_000_000, "live_bytes": live,
+                "live_blocks": 9, "pause_ns": 1,
             },
             "sites": [[number, figures], [null, figures]],
             "not_reached": not_reached,
@@ -333,7 +442,7 @@ fn of_snapshots(profile: &Profile, all: bool) -> Vec<Finding> {
 }
 
 #[test]
-fn findings_from_a_snapshot_are_of_the_one_with_most_live_bytes() {
+fn findings_are_from_the_snapshot_with_most_live_bytes_and_from_the_last() {
     let figures = |unused: u64| {
         json!({
             "blocks": 3, "bytes": 1 << 22, "known_bytes": 1 << 22, "unused_bytes": unused,
@@ -342,11 +451,11 @@ fn findings_from_a_snapshot_are_of_the_one_with_most_live_bytes() {
     };
     let profile = shop_with(&[
         ("first", 8 << 20, figures(7), json!([])),
-        ("peak", 9 << 20, figures(3 << 20), json!([])),
+        ("loaded", 9 << 20, figures(3 << 20), json!([])),
         ("exit", 1 << 20, figures(7), json!([])),
     ]);
     let findings = of_snapshots(&profile, false);
-    let [unused, empty] = findings.as_slice() else {
+    let [empty, unused] = findings.as_slice() else {
         panic!("{findings:#?}");
     };
     assert_eq!(unused.kind, Kind::UnusedCapacity);
@@ -356,21 +465,62 @@ fn findings_from_a_snapshot_are_of_the_one_with_most_live_bytes() {
     let moment = unused.snapshot.as_ref().expect("a moment");
     assert_eq!(
         (moment.label.as_str(), moment.live_bytes),
-        ("peak", 9 << 20)
+        ("loaded", 9 << 20)
     );
     let text = text(&profile, &findings, 80);
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = words.join(" ");
-    assert!(text.contains("22.2 % of 9.0 MiB live at 92.1 ms"), "{text}");
-    assert!(text.contains("from snapshot peak at 92.1 ms"), "{text}");
-    assert!(text.contains("the largest of 3"), "{text}");
-    assert!(text.contains("At 92.1 ms: 66.7 % of 3.0 MiB"), "{text}");
+    assert!(text.contains("22.2 % of 9.0 MiB live at 62.1 ms"), "{text}");
+    assert!(
+        text.contains("Findings at 62.1 ms are from snapshot loaded: 9.0 MiB live"),
+        "{text}"
+    );
+    assert!(text.contains("At 62.1 ms: 66.7 % of 3.0 MiB"), "{text}");
     let mut json = Vec::new();
-    write_json(&findings, &mut json).expect("written");
+    write_json(&with_findings(&profile, &findings), &mut json).expect("written");
     let json: Value = serde_json::from_slice(&json).expect("JSON");
     assert_eq!(json["format"], 1);
-    assert_eq!(json["findings"][0]["snapshot"]["label"], "peak");
-    assert_eq!(json["findings"][0]["snapshot"]["time_ns"], 92_100_000);
+    assert_eq!(json["findings"][1]["snapshot"]["label"], "loaded");
+    assert_eq!(json["findings"][1]["snapshot"]["time_ns"], 62_100_000);
+}
+
+#[test]
+fn what_stays_comes_first_and_equal_findings_come_once() {
+    let figures = |unused: u64, empty: u64| {
+        json!({
+            "blocks": 3, "bytes": 1 << 22, "known_bytes": 1 << 22, "unused_bytes": unused,
+            "empty_blocks": 1, "empty_bytes": empty,
+        })
+    };
+    let found = |at_exit: Value| {
+        let profile = shop_with(&[
+            ("loaded", 20 << 20, figures(3 << 20, 1 << 20), json!([])),
+            ("exit", 8 << 20, at_exit, json!([])),
+        ]);
+        let found = of_snapshots(&profile, false).into_iter();
+        let found = found.map(|finding| {
+            let label = finding.snapshot.as_ref().map(|of| of.label.clone());
+            (finding.kind, label.unwrap(), finding.saves_of().unwrap())
+        });
+        found.collect::<Vec<_>>()
+    };
+    let (loaded, exit) = ("loaded".to_owned(), "exit".to_owned());
+    // The lists are as empty at the end as before.
+    assert_eq!(
+        found(figures(3 << 20, 1 << 20)),
+        [
+            (Kind::UnusedCapacity, exit.clone(), SavesOf::Live),
+            (Kind::EmptyContainer, exit.clone(), SavesOf::Live),
+        ]
+    );
+    // They are full at the end, but for one that holds nothing.
+    assert_eq!(
+        found(figures(1 << 20, 1 << 20)),
+        [
+            (Kind::EmptyContainer, exit, SavesOf::Live),
+            (Kind::UnusedCapacity, loaded, SavesOf::Peak),
+        ]
+    );
 }
 
 #[test]
@@ -435,7 +585,7 @@ fn what_nothing_reaches_counts_only_if_two_snapshots_agree() {
 }
 
 #[test]
-fn a_site_without_any_block_that_is_reached_is_more_likely_held_unseen() {
+fn a_site_without_any_block_that_is_reached_leaks_or_hides_its_pointers() {
     let number = number_of_list();
     let blocks: Vec<Value> = (1..=64)
         .map(|at| json!([at * 16, at, 1 << 12, number, number, false]))
@@ -445,13 +595,9 @@ fn a_site_without_any_block_that_is_reached_is_more_likely_held_unseen() {
     let profile = shop_with(&[snapshot.clone(), snapshot]);
     let findings = of_snapshots(&profile, false);
     assert_eq!(findings[0].kind, Kind::Unreachable);
-    assert!(
-        findings[0]
-            .why
-            .contains("more likely they are held in a way that cannot be seen"),
-        "{}",
-        findings[0].why
-    );
+    let said = "either all are leaked, or they are held in a way that cannot be seen";
+    assert!(findings[0].why.contains(said), "{}", findings[0].why);
+    assert!(findings[0].remedy.contains("`mem::forget`"));
 }
 
 /// Blocks of 7 bytes take 32 each in glibc's allocator: their pages are full.
@@ -496,4 +642,228 @@ fn no_figure_of_a_snapshot_overflows() {
     let findings = of_snapshots(&profile, false);
     assert!(findings.len() >= 4, "{findings:#?}");
     text(&profile, &findings, 40);
+}
+
+const STRING: &str = "alloc::string::String";
+
+/// Strings that a program makes, with their blocks by size and the figures at the peak.
+fn strings(sizes: &[(u64, u64)], grows: u64, peak: (u64, u64)) -> Builder {
+    let total_blocks = sizes.iter().map(|(_, blocks)| blocks).sum::<u64>();
+    let figures = made!(Figures {
+        total_bytes: sizes
+            .iter()
+            .map(|(bytes, blocks)| bytes * blocks)
+            .sum::<u64>(),
+        total_blocks,
+        grows,
+        peak_blocks: peak.0,
+        peak_bytes: peak.1,
+    });
+    of_site(STRING, Origin::User, figures, sizes)
+}
+
+fn small_strings(profile: &Profile) -> Option<(u64, u64, Confidence)> {
+    let mut findings = advise(profile, true).into_iter();
+    let finding = findings.find(|finding| finding.kind == Kind::SmallStrings)?;
+    Some((
+        finding.saves_blocks,
+        finding.saves_bytes,
+        finding.confidence,
+    ))
+}
+
+/// Pushing characters makes blocks of 8, 16, 32 and 64 bytes: steps of one string each.
+#[test]
+fn a_string_that_grows_counts_once() {
+    const N: u64 = 40_000;
+    let steps = [(8, N), (16, N), (32, N), (64, N)];
+    let long = strings(&steps, 3 * N, (N, 64 * N)).build();
+    assert_eq!(small_strings(&long), None);
+    let short = strings(&[(8, N), (16, N)], N, (N, 16 * N)).build();
+    assert_eq!(small_strings(&short), Some((N, 16 * N, Confidence::Exact)));
+    // A tenth grows on.
+    let mixed = strings(
+        &[(8, N), (16, N), (32, N / 10)],
+        N + N / 10,
+        (N, 16 * N + 16 * N / 10),
+    );
+    let (blocks, bytes, confidence) = small_strings(&mixed.build()).expect("a finding");
+    assert_eq!((blocks, confidence), (N / 10 * 9, Confidence::Estimate));
+    assert!(bytes <= 24 * blocks, "{bytes}");
+}
+
+/// The short ones are gone at the peak: a mean of the whole run says nothing of them.
+#[test]
+fn strings_that_are_live_at_the_peak_are_not_judged_by_others() {
+    let profile = strings(&[(16, 90_000), (40, 10_000)], 0, (10_000, 400_000)).build();
+    assert_eq!(small_strings(&profile), None);
+}
+
+/// A `CompactString` of some length has a block like that of a `String`.
+#[test]
+fn types_that_store_short_texts_inline_are_not_advised_to() {
+    let made = |krate: &str| {
+        let figures = made!(Figures {
+            total_bytes: 1_600_000,
+            total_blocks: 100_000,
+            peak_bytes: 1_600_000,
+            peak_blocks: 100_000,
+        });
+        let mut b = Builder::new();
+        let main = b.function("app::main", "app", Origin::User);
+        let main = b.frame(main, Some("src/main.rs"), 7);
+        let inside = b.function("library::make", krate, Origin::Dependency);
+        let inside = b.frame(inside, Some("src/lib.rs"), 12);
+        let container = b.value_type(STRING);
+        let owner = b.value_type("app::Line");
+        add_site(
+            &mut b,
+            &[main, inside],
+            container,
+            figures,
+            &[(16, 100_000)],
+        );
+        for site in b.parts().sites.iter_mut() {
+            site.contents = site.contents.map(|contents| {
+                made!(Contents {
+                    container: contents.container,
+                    owner: Some(owner),
+                })
+            });
+        }
+        small_strings(&b.build())
+    };
+    assert_eq!(made("serde"), Some((100_000, 1_600_000, Confidence::Exact)));
+    for krate in ["compact_str", "smol_str", "kstring", "arrayvec"] {
+        assert_eq!(made(krate), None, "{krate}");
+    }
+}
+
+#[test]
+fn counted_pointers_and_maps_do_not_go_to_an_arena() {
+    let figures = made!(Figures {
+        total_bytes: 4_000_000,
+        total_blocks: 10_000,
+        freed_bytes: 4_000_000,
+        freed_blocks: 10_000,
+        peak_bytes: 4_000_000,
+        peak_blocks: 10_000,
+    });
+    let found = |name: &str| {
+        kinds(
+            &of_site(name, Origin::User, figures, &[(400, 10_000)]).build(),
+            true,
+        )
+    };
+    assert_eq!(found("alloc::boxed::Box<app::Node>"), [Kind::FreedTogether]);
+    for name in [
+        "alloc::rc::Rc<app::Node>",
+        "alloc::sync::Arc<app::Node>",
+        "std::collections::hash::map::HashMap<u8, u8>",
+        "alloc::collections::btree::map::BTreeMap<u8, u8>",
+    ] {
+        assert_eq!(found(name), [], "{name}");
+    }
+}
+
+/// `clear` frees the nodes of a B-tree.
+#[test]
+fn a_map_that_clear_frees_is_not_kept_outside_the_loop() {
+    let figures = made!(Figures {
+        total_bytes: 100_000 * 100,
+        total_blocks: 100_000,
+        freed_bytes: 100_000 * 100,
+        freed_blocks: 100_000,
+        temporary_blocks: 100_000,
+        temporary_bytes: 100_000 * 100,
+    });
+    let found = |name: &str| {
+        kinds(
+            &of_site(name, Origin::User, figures, &[(100, 100_000)]).build(),
+            true,
+        )
+    };
+    let table = "std::collections::hash::map::HashMap<u8, u8>";
+    assert_eq!(found(table), [Kind::Temporary]);
+    assert_eq!(
+        found("alloc::collections::btree::map::BTreeMap<u8, u8>"),
+        []
+    );
+    // Another crate's list of the same name has other methods.
+    assert_eq!(found("bumpalo::collections::vec::Vec<u8>"), []);
+}
+
+/// Ten times as many allocated bytes do not come before live ones, whatever they save.
+#[test]
+fn savings_of_different_kinds_of_bytes_are_not_compared() {
+    let mut b = strings(&[(16, 20_000)], 0, (20_000, 320_000));
+    let container = b.value_type(VEC);
+    let frames: Vec<FrameId> = (0..3).map(FrameId).collect();
+    add_site(&mut b, &frames, container, growth(), &[(1 << 20, 20)]);
+    let parts = b.parts();
+    parts.failed_requests.push(made!(FailedRequest {
+        site: 0_usize,
+        count: 1,
+        largest_bytes: 1 << 10,
+    }));
+    let profile = b.build();
+    let findings = advise(&profile, false);
+    let found: Vec<_> = findings
+        .iter()
+        .map(|finding| (finding.kind, finding.saves_of()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (Kind::FailedRequest, None),
+            (Kind::SmallStrings, Some(SavesOf::Peak)),
+            (Kind::MissingCapacity, Some(SavesOf::Allocated)),
+            (Kind::FreedTogether, Some(SavesOf::Allocated)),
+        ]
+    );
+    let text = text(&profile, &findings, 80);
+    for line in [
+        "Bytes at the peak",
+        "Allocated bytes, however short they live",
+        "saves 312.5 KiB at the peak: small_strings",
+        "saves at least 878.9 KiB of allocated bytes: missing_capacity",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+}
+
+/// Every list is named in the summary, also if one of them has many findings.
+#[test]
+fn the_summary_has_the_largest_finding_of_each_list() {
+    let figures = json!({
+        "blocks": 3, "bytes": 1 << 22, "known_bytes": 1 << 22, "unused_bytes": 3 << 20,
+        "empty_blocks": 1, "empty_bytes": 1 << 20, "rounding_bytes": 2 << 20,
+    });
+    let profile = shop_with(&[("peak", 9 << 20, figures, json!([]))]);
+    let findings = advise(&profile, false);
+    let lists: Vec<_> = findings.iter().map(Finding::saves_of).collect();
+    assert!(lists.is_sorted(), "{lists:?}");
+    let sizes_fall =
+        |list: &[Finding]| list.is_sorted_by_key(|finding| std::cmp::Reverse(finding.saves_bytes));
+    let mut lists = findings.chunk_by(|one, other| one.saves_of() == other.saves_of());
+    assert!(lists.all(sizes_fall));
+    let mut summary = Vec::new();
+    let options = made!(ReportOptions<'_> { width: 80_usize, paint: plain });
+    write_summary(
+        &profile,
+        &with_findings(&profile, &findings),
+        &options,
+        &mut summary,
+    )
+    .expect("written");
+    let summary = String::from_utf8(summary).expect("text");
+    let kinds = ["unused_capacity", "small_strings", "allocator_rounding"];
+    let at: Vec<_> = kinds.iter().map(|kind| summary.find(kind)).collect();
+    assert!(at[0].is_some() && at.is_sorted(), "{summary}");
+    for words in [
+        "of live bytes: unused",
+        "of resident memory: allocator_rounding",
+    ] {
+        assert!(summary.contains(words), "{summary}");
+    }
 }

@@ -38,7 +38,7 @@ fn scopes_of_one_path_are_one_field_with_the_sum_of_their_figures() {
         b.site(&[], scope, figures(8 << at, 10, 1));
     }
     for (scope, retained) in [(roots[0], 5), (roots[1], 7)] {
-        b.parts().scopes[scope.0 as usize].retained_bytes = Some(retained);
+        b.parts().scopes[scope.0 as usize].stayed_bytes = Some(retained);
     }
     let profile = b.build();
     let fields = profile.fields();
@@ -51,7 +51,7 @@ fn scopes_of_one_path_are_one_field_with_the_sum_of_their_figures() {
     assert_eq!((root.recursive, root.folded), (false, true));
     assert_eq!((name.recursive, name.folded), (true, false));
     assert_eq!(
-        (root.retained_bytes, root.parent, name.parent),
+        (root.stayed_bytes, root.parent, name.parent),
         (Some(12), 0, 1)
     );
     let sum = |sites: &[usize]| {

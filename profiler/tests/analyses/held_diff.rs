@@ -2,12 +2,12 @@
 
 use heapglass_fixture as fixture;
 use heapglass_profiler::diff::{
-    HeldBy, HeldDiff, HeldSide, RowKind, compare_held, write_held_json, write_held_svg,
-    write_held_text,
+    HeldDiff, HeldSide, RowKind, compare_held, write_held_json, write_held_svg, write_held_text,
 };
-use heapglass_profiler::profile::Profile;
+use heapglass_profiler::profile::{Measure, Profile};
+use heapglass_profiler::question::{Form, Kind, check};
 use heapglass_profiler::report::ReportOptions;
-use heapglass_profiler::table::{By, HeldMeasure, not_in_snapshots, snapshot_at};
+use heapglass_profiler::table::{By, snapshot_at};
 use heapglass_profiler::units::Bytes;
 use serde_json::Value;
 
@@ -25,18 +25,16 @@ fn text(diff: &HeldDiff<'_>) -> String {
     String::from_utf8(out).expect("text")
 }
 
-fn groupings() -> impl Iterator<Item = HeldBy> {
-    let rows = By::ALL
-        .into_iter()
-        .filter(|&by| not_in_snapshots(by).is_none());
-    std::iter::once(HeldBy::Holder).chain(rows.map(HeldBy::Rows))
+fn groupings() -> impl Iterator<Item = By> {
+    let has_rows = |by: &By| check(Kind::Snapshot, Form::Rows, *by, Measure::Retained).is_ok();
+    By::ALL.into_iter().filter(has_rows)
 }
 
 #[test]
 fn a_snapshot_does_not_differ_from_itself() {
     let profile = fixture::with_made_up_snapshots();
     for by in groupings() {
-        for measure in HeldMeasure::ALL {
+        for measure in Measure::OF_SNAPSHOTS {
             let same = side(&profile, "peak");
             let diff = compare_held(same, same, by, measure);
             assert!(diff.rows.is_empty(), "{by:?}");
@@ -49,7 +47,7 @@ fn a_snapshot_does_not_differ_from_itself() {
 fn two_snapshots_swapped_give_the_opposite_differences() {
     let profile = fixture::with_made_up_snapshots();
     for by in groupings() {
-        for measure in HeldMeasure::ALL {
+        for measure in Measure::OF_SNAPSHOTS {
             let (peak, exit) = (side(&profile, "peak"), side(&profile, "exit"));
             let [there, back] = [(peak, exit), (exit, peak)].map(|(base, new)| {
                 let diff = compare_held(base, new, by, measure);
@@ -74,7 +72,7 @@ fn two_snapshots_swapped_give_the_opposite_differences() {
 fn holders_are_matched_by_the_names_of_their_paths() {
     let profile = fixture::with_made_up_snapshots();
     let (peak, exit) = (side(&profile, "peak"), side(&profile, "exit"));
-    let diff = compare_held(peak, exit, HeldBy::Holder, HeldMeasure::Retained);
+    let diff = compare_held(peak, exit, By::Holder, Measure::Retained);
     let found = |name: &str| {
         let row = diff.rows.iter().find(|row| row.identity.name == name);
         row.unwrap_or_else(|| panic!("{name}"))
@@ -101,7 +99,7 @@ fn holders_are_matched_by_the_names_of_their_paths() {
 fn json_says_which_snapshots_are_compared() {
     let profile = fixture::with_made_up_snapshots();
     let (loaded, peak) = (side(&profile, "loaded"), side(&profile, "peak"));
-    let diff = compare_held(loaded, peak, HeldBy::Rows(By::Type), HeldMeasure::Unused);
+    let diff = compare_held(loaded, peak, By::Type, Measure::Unused);
     let mut out = Vec::new();
     write_held_json(&diff, Some(2), &mut out).expect("writing to memory");
     let json: Value = serde_json::from_slice(&out).expect("JSON");
@@ -120,18 +118,26 @@ fn json_says_which_snapshots_are_compared() {
 fn the_picture_of_two_snapshots_has_the_whole_of_each_side() {
     let profile = fixture::with_made_up_snapshots();
     let (peak, exit) = (side(&profile, "peak"), side(&profile, "exit"));
-    for measure in HeldMeasure::ALL {
-        let diff = compare_held(exit, peak, HeldBy::Holder, measure);
-        let mut svg = Vec::new();
-        let drawn = write_held_svg(&diff, &mut svg).expect("writing to memory");
-        let svg = String::from_utf8(svg).expect("text");
-        let [exit, peak] = diff.sides.map(|side| side.at.whole(measure));
-        let amounts = format!("{} -&gt; {}", Bytes(exit), Bytes(peak));
-        assert!(svg.contains(&amounts), "{amounts} is not in the title");
-        assert!(drawn.frames > 3 && drawn.total >= exit.max(peak));
-        assert!(svg.contains("app.hg 3 (exit) -&gt; app.hg 2 (peak)"));
+    for measure in Measure::OF_SNAPSHOTS {
+        for by in [By::Holder, By::Type, By::Field] {
+            let diff = compare_held(exit, peak, by, measure);
+            let mut svg = Vec::new();
+            let drawn = write_held_svg(&diff, &mut svg).expect("writing to memory");
+            let svg = String::from_utf8(svg).expect("text");
+            let [exit, peak] = diff.sides.map(|side| side.at.whole(measure));
+            let amounts = format!("{} -&gt; {}", Bytes(exit), Bytes(peak));
+            assert!(
+                svg.contains(&amounts),
+                "{by:?}: {amounts} is not in the title"
+            );
+            assert!(
+                drawn.frames > if by == By::Holder { 3 } else { 0 }
+                    && drawn.total >= exit.max(peak)
+            );
+            assert!(svg.contains("app.hg 3 (exit) -&gt; app.hg 2 (peak)"));
+        }
     }
-    let diff = compare_held(exit, peak, HeldBy::Rows(By::Type), HeldMeasure::Unused);
-    let refused = write_held_svg(&diff, std::io::sink()).expect_err("rows of types");
-    assert!(refused.to_string().contains("--by holder"));
+    let diff = compare_held(exit, peak, By::Crate, Measure::Unused);
+    let refused = write_held_svg(&diff, std::io::sink()).expect_err("rows of crates");
+    assert!(refused.to_string().contains("no picture of them"));
 }

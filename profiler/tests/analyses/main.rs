@@ -13,6 +13,7 @@ mod folding;
 mod held_diff;
 mod leaks;
 mod phases;
+mod question;
 mod report;
 mod source;
 mod table;

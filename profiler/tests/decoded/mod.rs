@@ -5,7 +5,7 @@ use std::io::Read;
 use flate2::read::GzDecoder;
 use prost::Message;
 
-#[path = "../../src/export/pprof/message.rs"]
+#[path = "../../profile/src/pprof/message.rs"]
 pub(crate) mod message;
 
 /// Unpacks and decodes a profile. Returns its size before compression, too.

@@ -2,11 +2,11 @@
 //! sections, and whole sections.
 
 use crate::change::{Value, value};
+use heapglass_limits::Command;
 use object::{Object, ObjectSection, ObjectSymbol};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Small enough to be symbolized many times per second; has inlined and generic functions.
 const SOURCE: &str = r#"

@@ -8,16 +8,17 @@ use heapglass_profiler::diff::{self, DiffOptions, Per, Recording};
 use heapglass_profiler::export::{self, Format};
 use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Frames, Measure, Profile, ScopeId};
+use heapglass_profiler::question::{Form, Kind, Of, Question, check};
 use heapglass_profiler::report::{self, ReportOptions};
-use heapglass_profiler::table::{By, HeldMeasure, all_snapshots};
+use heapglass_profiler::table::{By, all_snapshots};
 use std::io::sink;
 
 /// `pick` chooses among measures and options, so that all of them are used without trying all for
 /// each input.
 pub(crate) fn use_all(profile: &Profile, pick: usize) {
-    let measure = Measure::ALL[pick % Measure::ALL.len()];
+    let measure = Measure::COUNTED[pick % Measure::COUNTED.len()];
     let frames = Frames::ALL[pick % Frames::ALL.len()];
-    for by in By::ALL {
+    for by in By::COUNTED {
         let options = ReportOptions {
             by,
             measure,
@@ -33,21 +34,33 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
     }
     report::write_summary(profile, &ReportOptions::default(), sink()).expect("a summary");
     for at in all_snapshots(profile) {
-        let measure = HeldMeasure::ALL[pick % HeldMeasure::ALL.len()];
+        let measure = Measure::OF_SNAPSHOTS[pick % Measure::OF_SNAPSHOTS.len()];
         for by in By::ALL {
             let options = ReportOptions {
                 by,
                 snapshot: Some(at),
-                held: (pick.is_multiple_of(3)).then_some(measure),
+                measure: if pick.is_multiple_of(3) {
+                    measure
+                } else {
+                    Measure::Peak
+                },
                 width: 40 + pick % 120,
                 ..ReportOptions::default()
             };
-            report::write_text(profile, &options, sink()).expect("a report");
-            report::write_json(profile, &options, sink()).expect("JSON");
+            let kind = Kind::of(by, options.measure);
+            if check(kind, Form::Rows, by, options.measure).is_ok() {
+                report::write_text(profile, &options, sink()).expect("a report");
+                report::write_json(profile, &options, sink()).expect("JSON");
+            }
+            let question = Question {
+                of: Of::Snapshot(at),
+                by,
+                measure,
+                ..Question::default()
+            };
+            // Figures beyond 64 bits are reported as an error.
+            let _drawn = flamegraph::write_svg(profile, &question, sink());
         }
-        let options = ReportOptions::default();
-        report::write_holders_text(profile, at, measure, &options, sink()).expect("a report");
-        report::write_holders_json(profile, at, measure, &options, sink()).expect("JSON");
     }
     let within = pick.is_multiple_of(4).then_some(ScopeId(pick as u32 % 9));
     let options = CallTreeOptions {
@@ -75,21 +88,21 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
             arena: pick.is_multiple_of(5).then_some(pick % 3),
         };
         // Figures beyond 64 bits are reported as an error.
-        let _drawn = flamegraph::write_svg(profile, &options, sink());
+        let _drawn = flamegraph::write_svg(profile, &options.into(), sink());
     }
     let options = ReportOptions {
         measure,
         frames,
-        by: By::ALL[pick % By::ALL.len()],
+        by: By::COUNTED[pick % By::COUNTED.len()],
         ..ReportOptions::default()
     };
     let format = Format::ALL[pick % Format::ALL.len()];
     export::write(profile, format, &options, sink()).expect("an export");
     compare(profile, pick, measure);
-    let findings = advice::advise(profile, pick.is_multiple_of(2));
-    advice::write_text(profile, &findings, false, &options, sink()).expect("text");
-    advice::write_summary(profile, &findings, &options, sink()).expect("a summary");
-    advice::write_json(&findings, sink()).expect("JSON");
+    let found = advice::advice(profile, pick.is_multiple_of(2));
+    advice::write_text(profile, &found, false, &options, sink()).expect("text");
+    advice::write_summary(profile, &found, &options, sink()).expect("a summary");
+    advice::write_json(&found, sink()).expect("JSON");
     let fields = profile.fields();
     let phases = profile.phases();
     for scope in 0..profile.scopes().len().min(50) as u32 {
@@ -101,7 +114,11 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
     }
     for arena in profile.arenas() {
         let _ = arenas::advice(arena, fields, profile.process().state).len();
-        let _ = arenas::bar(arena, pick % 100).len() + arenas::points(arena).len();
+        for whose in arenas::Whose::ALL {
+            let parts = arenas::Breakdown::of(arena, whose).unwrap_or_default();
+            let _ = arenas::bar(&parts, pick % 100).len();
+        }
+        let _ = arenas::points(arena).len() + arenas::each_instance(arena).len();
     }
 }
 
@@ -113,7 +130,7 @@ fn compare(profile: &Profile, pick: usize, measure: Measure) {
     };
     let side = [recording];
     let options = DiffOptions {
-        by: By::ALL[pick % By::ALL.len()],
+        by: By::COUNTED[pick % By::COUNTED.len()],
         measure,
         per: [None, Some(Per::Record), Some(Per::InputByte)][pick % 3],
     };

@@ -250,7 +250,11 @@ fn sums_beyond_64_bits_saturate_and_the_recording_is_called_damaged() {
             let profile = with_rows(true, |row| *row.counter_mut(counter) = value);
             assert!(profile.lost().damaged > 0, "{counter:?}, {value}");
             let mut text = Vec::new();
-            report::write_text(&profile, &ReportOptions::default(), &mut text).expect("text");
+            let options = ReportOptions {
+                details: true,
+                ..ReportOptions::default()
+            };
+            report::write_text(&profile, &options, &mut text).expect("text");
             let text = String::from_utf8(text).expect("UTF-8");
             assert!(text.contains("finished, damaged"), "{text}");
             assert!(text.contains("The recording is damaged: "), "{text}");

@@ -66,7 +66,7 @@ pub(crate) fn rich(golden: &[u8], binary: &str, addresses: &[u64]) -> Parts {
             type_name: if index.is_multiple_of(3) { 0 } else { names[3] },
             flags: index % 16,
             value_bytes: 24,
-            retained_bytes: 1_000 - i64::from(index) * 100,
+            stayed_bytes: 1_000 - i64::from(index) * 100,
         })
         .collect();
     parts.append(table::SCOPES, 0, &scopes);
@@ -102,7 +102,7 @@ fn row(site: u32, size: u64) -> RowValue {
         lifetime: 9,
         saved_bytes: size as i64 * 6,
         saved_blocks: 6,
-        clock: 5 << CLOCK_CHECKPOINT_BITS | 1,
+        clock: Clock::new(5, 1),
         site,
         ..RowValue::default()
     }

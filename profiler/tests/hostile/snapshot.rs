@@ -2,7 +2,7 @@
 
 use crate::{alone, hold, run};
 use heapglass_profiler::snapshot::{
-    HeapBuilder, Kind, Memory, Page, RootKind, Shape, SiteShapes, WordOrders, analyse,
+    BlockKind, HeapBuilder, Memory, Page, RootKind, Shape, SiteShapes, WordOrders, analyse,
 };
 use proptest::prelude::*;
 use std::io;
@@ -73,13 +73,13 @@ fn made_up_heaps_cost_little_and_never_panic() {
                     heap.root(kind, 0, start..end);
                 }
                 let kinds = [
-                    Kind::Unknown,
-                    Kind::List,
-                    Kind::Slice,
-                    Kind::Deque,
-                    Kind::Table,
-                    Kind::Boxed,
-                    Kind::Counted,
+                    BlockKind::Unknown,
+                    BlockKind::List,
+                    BlockKind::Slice,
+                    BlockKind::Deque,
+                    BlockKind::Table,
+                    BlockKind::Boxed,
+                    BlockKind::Counted,
                 ];
                 let shapes = kinds.map(|kind| Shape::new(kind, element, 0)).to_vec();
                 let [first, second, third, _] = orders;

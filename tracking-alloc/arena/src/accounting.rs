@@ -9,7 +9,7 @@
 //! line, to keep the inlined code small.
 
 use super::{AllocError, Arena, Chunks, Tracked};
-use heapglass_recorder::arenas::{ArenaCounters, ArenaEvent};
+use heapglass_recorder::arenas::{ArenaCounters, ArenaEvent, ArenaStats};
 use std::ptr::NonNull;
 
 /// A value that no cursor has.
@@ -23,7 +23,12 @@ fn is_within(cursor: usize, (start, span): (usize, usize)) -> bool {
 impl<A: Arena> Tracked<A> {
     /// Moves the counters to where the recorder can read them, if something records.
     pub(super) fn begin(&self) {
-        self.recorded.begin(&self.name, self.arena.crate_name());
+        let place = match self.chunk.get() {
+            (_, 0) => 0,
+            (start, _) => start,
+        };
+        self.recorded
+            .begin(&self.name, self.arena.crate_name(), place);
         self.choose_path();
     }
 
@@ -267,23 +272,26 @@ impl<A: Arena> Tracked<A> {
         refused
     }
 
-    /// Returns the bytes in use before a reset or the end.
-    pub(super) fn emptying(&self) -> u64 {
-        self.checked_cursor();
-        let used = self.counters().used_at(self.cursor.get());
-        self.counters().most_used.raise(used);
-        used
+    /// Returns the figures before a reset or the end.
+    pub(super) fn emptying(&self) -> ArenaStats {
+        let cursor = self.checked_cursor();
+        let counters = self.counters();
+        counters.cursor.set(cursor as u64);
+        self.recorded.sum_up();
+        let stats = counters.stats(None);
+        counters.most_used.raise(stats.occupied_bytes());
+        stats
     }
 
     /// Updates the counters after a reset. Bytes that the arena still uses have bypassed the
     /// handle.
-    pub(super) fn emptied(&self, used: u64) {
+    pub(super) fn emptied(&self, before: ArenaStats) {
         self.recorded.emptied();
         self.set_chunks(self.arena.chunks());
         let counters = self.counters();
         counters.resets.add(1);
         counters.abandoned.set(0);
         counters.bypassed.set(counters.base_used.get());
-        self.recorded.publish(ArenaEvent::Reset { used });
+        self.recorded.publish(ArenaEvent::Reset { before });
     }
 }

@@ -120,8 +120,8 @@ impl<A: Arena> fmt::Debug for Tracked<A> {
 
 impl<A: Arena> Drop for Tracked<A> {
     fn drop(&mut self) {
-        let used = self.emptying();
-        self.recorded.end(used);
+        let before = self.emptying();
+        self.recorded.end(&before);
     }
 }
 
@@ -185,8 +185,8 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
 
 impl<A: Reset> Reset for Tracked<A> {
     fn reset(&mut self) {
-        let used = self.emptying();
+        let before = self.emptying();
         self.arena.reset();
-        self.emptied(used);
+        self.emptied(before);
     }
 }

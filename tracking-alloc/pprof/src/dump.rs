@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use heapglass_profile::pprof::{PprofOptions, write_pprof};
+use heapglass_profile::profile::{Measure, Profile};
 #[cfg(feature = "flamegraph")]
-use heapglass_profiler::calltree::CallTreeOptions;
-use heapglass_profiler::export::{PprofOptions, write_pprof};
+use heapglass_profile::question::Question;
+use heapglass_profile::{OpenOptions, Session, on_this_thread};
 #[cfg(feature = "flamegraph")]
 use heapglass_profiler::flamegraph::write_svg;
-use heapglass_profiler::profile::{Measure, Profile};
-use heapglass_profiler::{OpenOptions, Session, on_this_thread};
 use heapglass_recorder::{PassedOver, Recording};
 
 use crate::Error;
@@ -140,11 +140,11 @@ fn make(profile: &Profile, kind: Kind) -> Result<Vec<u8>, String> {
         }
         #[cfg(feature = "flamegraph")]
         Kind::Flamegraph => {
-            let options = CallTreeOptions {
+            let question = Question {
                 measure: Measure::Live,
-                ..CallTreeOptions::default()
+                ..Question::default()
             };
-            write_svg(profile, &options, &mut bytes).map(drop)
+            write_svg(profile, &question, &mut bytes).map(drop)
         }
     }
     .map_err(|error| error.to_string())?;

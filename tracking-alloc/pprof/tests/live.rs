@@ -7,7 +7,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
-use heapglass_profiler::{OpenOptions, open};
+use heapglass_profile::{OpenOptions, open};
 use tracking_alloc::pprof::{Error, Profile};
 use tracking_alloc::{Recorder, TrackingAlloc, pprof, stats};
 

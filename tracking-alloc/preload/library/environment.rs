@@ -61,7 +61,19 @@ fn value(name: &[u8]) -> &'static [u8] {
 pub(crate) fn wants_recording() -> bool {
     // SAFETY: this only reads the auxiliary vector.
     let is_raised = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
-    !is_raised && !value(b"HEAPGLASS_OUT=").is_empty()
+    !is_raised && !value(OUT).is_empty()
+}
+
+/// The name of the variable with the path of the recording.
+pub(crate) const OUT: &[u8] = b"HEAPGLASS_OUT=";
+
+/// Returns `true` if an environment has a variable.
+///
+/// # Safety
+/// `list` must be null or a list of strings that ends with null.
+pub(crate) unsafe fn has(list: *const *const c_char, name: &[u8]) -> bool {
+    // SAFETY: guaranteed by the caller. The list is only read.
+    unsafe { find(list.cast_mut().cast(), name) }.is_some()
 }
 
 /// The name of the variable with the preloaded libraries.
@@ -81,9 +93,11 @@ pub(crate) fn contains(value: &[u8], path: &[u8]) -> bool {
 
 /// Removes this library from `LD_PRELOAD`, and the variable if nothing is left. Returns the path
 /// that was removed. Returns `None` if the library stays there.
-pub(crate) fn take_out() -> Option<&'static [u8]> {
-    if !matches!(value(b"HEAPGLASS_CHILDREN="), b"" | b"0") {
-        return None;
+pub(crate) fn take_out() -> Option<&'static CStr> {
+    match value(b"HEAPGLASS_CHILDREN=") {
+        b"" | b"0" => {}
+        b"1" => return None,
+        other => complain(other),
     }
     let path = own_path()?;
     // SAFETY: called once, before other threads run. The string belongs to this process and only
@@ -92,8 +106,8 @@ pub(crate) fn take_out() -> Option<&'static [u8]> {
         let (entry, value) = find(environ, PRELOAD)?;
         let length = CStr::from_ptr(value).count_bytes();
         let text = std::slice::from_raw_parts_mut(value.cast::<u8>(), length + 1);
-        let start = position(&text[..length], path)?;
-        let kept = without(text, start, path.len());
+        let start = position(&text[..length], path.to_bytes())?;
+        let kept = without(text, start, path.count_bytes());
         if kept == 0 {
             let mut entry = entry;
             while !(*entry).is_null() {
@@ -103,6 +117,21 @@ pub(crate) fn take_out() -> Option<&'static [u8]> {
         }
     }
     Some(path)
+}
+
+/// Says on standard error that a value of `HEAPGLASS_CHILDREN` means nothing.
+fn complain(value: &[u8]) {
+    let parts: [&[u8]; 3] = [
+        b"heapglass: invalid HEAPGLASS_CHILDREN `",
+        value,
+        b"`; use `0` or `1`; programs that this one starts are not recorded\n",
+    ];
+    let parts = parts.map(|part| libc::iovec {
+        iov_base: part.as_ptr().cast_mut().cast(),
+        iov_len: part.len(),
+    });
+    // SAFETY: the parts are only read. Not by libc's function, which is a cancellation point.
+    unsafe { libc::syscall(libc::SYS_writev, libc::STDERR_FILENO, parts.as_ptr(), 3) };
 }
 
 /// Returns the start of a path in a value of `LD_PRELOAD`.
@@ -128,7 +157,7 @@ fn without(text: &mut [u8], start: usize, length: usize) -> usize {
 }
 
 /// Returns the path from which the loader has loaded this library.
-fn own_path() -> Option<&'static [u8]> {
+fn own_path() -> Option<&'static CStr> {
     // SAFETY: dladdr fills in the place, whose name is a string. Only this function, which runs
     // once, writes the static.
     unsafe {
@@ -136,9 +165,10 @@ fn own_path() -> Option<&'static [u8]> {
         if libc::dladdr(own_path as *const () as *const libc::c_void, &mut place) == 0 {
             return None;
         }
-        let path = CStr::from_ptr(place.dli_fname).to_bytes();
+        let path = CStr::from_ptr(place.dli_fname).to_bytes_with_nul();
         let kept = &mut *PATH.0.get();
-        kept.get_mut(..path.len())?.copy_from_slice(path);
-        kept.get(..path.len())
+        let kept = kept.get_mut(..path.len())?;
+        kept.copy_from_slice(path);
+        CStr::from_bytes_with_nul(kept).ok()
     }
 }

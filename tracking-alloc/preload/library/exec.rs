@@ -6,19 +6,19 @@
     reason = "each function passes on what its caller promised to the function of that name"
 )]
 
-use crate::environment::{self, PRELOAD};
+use crate::environment::{self, OUT, PRELOAD};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
 /// A list of strings that ends with null.
 type Strings = *const *const c_char;
 
 /// The process that puts the library back, or 0 if none does.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
-/// The path of the library.
-static PATH: (AtomicPtr<u8>, AtomicUsize) = (AtomicPtr::new(null_mut()), AtomicUsize::new(0));
+/// The path of the library, a string.
+static PATH: AtomicPtr<c_char> = AtomicPtr::new(null_mut());
 /// The functions of libc that look for a program, or open it by its descriptor.
 static EXECVPE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static FEXECVE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
@@ -28,10 +28,9 @@ type Fexecve = unsafe extern "C" fn(c_int, Strings, Strings) -> c_int;
 
 /// Prepares for this process to become another program, with the path of the library if it was
 /// removed from the environment.
-pub(crate) fn prepare(path: Option<&'static [u8]>) {
+pub(crate) fn prepare(path: Option<&'static CStr>) {
     if let Some(path) = path {
-        PATH.0.store(path.as_ptr().cast_mut(), Relaxed);
-        PATH.1.store(path.len(), Relaxed);
+        PATH.store(path.as_ptr().cast_mut(), Relaxed);
         // SAFETY: no preconditions.
         PROCESS.store(unsafe { libc::getpid() } as u32, Release);
     }
@@ -60,14 +59,23 @@ fn real(place: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
 unsafe fn with_library(environment: Strings, exec: impl FnOnce(Strings) -> c_int) -> c_int {
     // SAFETY: no preconditions.
     let is_own = PROCESS.load(Acquire) == unsafe { libc::getpid() } as u32;
-    // SAFETY: the path was stored before the process.
-    let path = unsafe {
-        let start = PATH.0.load(Relaxed);
-        is_own.then(|| std::slice::from_raw_parts(start, PATH.1.load(Relaxed)))
-    };
-    let Some(path) = path.filter(|_| !environment.is_null()) else {
+    if !is_own || environment.is_null() {
         return exec(environment);
-    };
+    }
+    // SAFETY: the path was stored before the process.
+    let path = unsafe { CStr::from_ptr(PATH.load(Relaxed)) };
+    // In another root folder, the loader would only complain about the library on the program's
+    // standard error.
+    // SAFETY: the path is a string.
+    if unsafe { libc::access(path.as_ptr(), libc::R_OK) } != 0 {
+        heapglass_recorder::exec_unreadable();
+        return exec(environment);
+    }
+    let path = path.to_bytes();
+    // SAFETY: the caller's promise is passed on.
+    if !unsafe { environment::has(environment, OUT) } {
+        heapglass_recorder::exec_unrecorded();
+    }
     // SAFETY: the caller's promise is passed on.
     let Some(list) = (unsafe { List::new(environment, path) }) else {
         return exec(environment);

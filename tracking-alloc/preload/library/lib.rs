@@ -14,6 +14,8 @@
 //! | `loading`, `images` | code that is loaded and unloaded, and all that is loaded |
 //!
 //! Nothing here allocates, and nothing uses a lock or a thread-local variable of std.
+//!
+//! The reasons for its choices are in `docs/src/decisions/preload.md`.
 #![cfg(all(
     target_os = "linux",
     target_env = "gnu",

@@ -5,9 +5,9 @@
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 
+use heapglass_limits::Command;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 
 /// Returns the names and versions of the packages in a lock file.
 fn packages(path: &Path) -> BTreeSet<String> {

@@ -1,25 +1,14 @@
-//! Control of a recording from code: start, marks, pause, finish.
+//! Control of a recording from code: start, marks, pause, finish. `control/off.rs` has the same
+//! functions for platforms on which nothing is recorded into a file.
 
 use crate::file::{Refused, recording_path};
 use crate::session::{self, Session};
-use crate::start::{self, INHERITED, Settings};
-use crate::{Error, NoSnapshot, hook, state, sys};
+use crate::start::{self, INHERITED};
+use crate::{Error, NoSnapshot, Options, Settings, hook, state, sys};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{change_refused, checkpoint_kind};
-
-/// The destination of [`start()`]. The environment sets everything else (`HEAPGLASS_MODE` and
-/// others).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Options<'a> {
-    /// A new file at this path. If something is at that path, it stays, and the new path gets a
-    /// suffix (`NAME-PID.hg`); [`Recording::path`] returns the actual path.
-    File(&'a Path),
-    /// Memory; [`Recording::finish_to_bytes`] returns the recording.
-    Memory,
-}
+use tracking_alloc_recording::{UNREADABLE_EXEC, UNRECORDED_EXEC, change_refused, checkpoint_kind};
 
 /// Starts a recording. A process records once; a forked child may record again.
 ///
@@ -187,9 +176,21 @@ fn set_mark(name: &str) {
     }
 }
 
+/// Notes that the process is about to become another program, which will not be recorded because
+/// the environment lacks the variables.
+pub fn exec_unrecorded() {
+    set_mark(UNRECORDED_EXEC);
+}
+
+/// Notes that the process is about to become another program, which will not be recorded because
+/// the preloaded library cannot be read from there.
+pub fn exec_unreadable() {
+    set_mark(UNREADABLE_EXEC);
+}
+
 /// Sets a [`mark`], and makes a paused copy of the process for the reader that is attached to the
-/// recording. Returns when the copy exists. If the reader is still
-/// reading the last copy, waits for it, at most a few seconds.
+/// recording. Returns when the copy exists. While the reader is busy with earlier copies, waits for
+/// it, usually not at all and at most a minute: an explicit snapshot comes before automatic ones.
 ///
 /// The calling thread is stopped while the copy is made, 30 to 100 ms for each GB of memory. Until
 /// the reader has finished, the first write to each page takes a few microseconds.

@@ -6,7 +6,14 @@ use std::fmt;
 #[derive(Debug)]
 pub struct Error {
     message: String,
-    not_installed: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    NotInstalled,
+    Unsupported,
+    Other,
 }
 
 /// [`DEPENDENCY`], for `concat!`.
@@ -27,25 +34,41 @@ pub const NOT_INSTALLED: &str = concat!(
     "\n    #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();"
 );
 
+/// The message on platforms without recordings in files.
+pub(crate) const UNSUPPORTED: &str = "this platform is not supported; recording works on Linux with glibc or musl, on x86-64 and aarch64, and in WebAssembly with `wasm::start`";
+
 impl Error {
     #[cfg(any(recording, in_memory))]
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Error {
             message: message.into(),
-            not_installed: false,
+            kind: Kind::Other,
         }
     }
 
     pub(crate) fn not_installed() -> Self {
         Error {
             message: NOT_INSTALLED.to_owned(),
-            not_installed: true,
+            kind: Kind::NotInstalled,
+        }
+    }
+
+    #[cfg(not(recording))]
+    pub(crate) fn unsupported() -> Self {
+        Error {
+            message: UNSUPPORTED.to_owned(),
+            kind: Kind::Unsupported,
         }
     }
 
     /// Returns `true` if `TrackingAlloc` is not the program's global allocator.
     pub fn is_not_installed(&self) -> bool {
-        self.not_installed
+        self.kind == Kind::NotInstalled
+    }
+
+    /// Returns `true` if nothing is recorded on this platform.
+    pub fn is_unsupported(&self) -> bool {
+        self.kind == Kind::Unsupported
     }
 }
 

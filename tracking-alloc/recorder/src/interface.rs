@@ -137,7 +137,7 @@ pub fn passes_reallocation(block: *mut u8, old_bytes: Option<usize>, bytes: usiz
 #[must_use = "`reallocated` must be called, whether the reallocation succeeded or not"]
 pub struct Reallocating {
     #[cfg(recording)]
-    taken: crate::hook::Taken,
+    taken: crate::hook::TakenBlock,
     #[cfg(not(recording))]
     bytes: usize,
     block: *mut u8,
@@ -145,6 +145,9 @@ pub struct Reallocating {
 
 /// Reports that a block of `bytes` was allocated, or, if `block` is null, that a request for
 /// `bytes` failed. Call it after the allocator returned, and before any other code knows the block.
+///
+/// While nothing records, a report changes nothing but costs a call. [`passes_allocation`] and its
+/// relatives tell beforehand, in one load, that no report is needed.
 #[inline(always)]
 pub fn allocated(block: *mut u8, bytes: usize) {
     allocated_by::<UnknownSource>(block, bytes);
@@ -153,9 +156,6 @@ pub fn allocated(block: *mut u8, bytes: usize) {
 /// Does the same as [`allocated`] for a source that knows its allocator.
 #[inline(always)]
 pub fn allocated_by<S: Source>(block: *mut u8, bytes: usize) {
-    if state::is_off() {
-        return;
-    }
     #[cfg(recording)]
     if block.is_null() {
         crate::hook::request_failed(bytes);
@@ -169,16 +169,13 @@ pub fn allocated_by<S: Source>(block: *mut u8, bytes: usize) {
 }
 
 /// Reports that a block is about to be freed. Call it before the allocator is called, because
-/// another thread may get the address directly afterwards.
+/// another thread may get the address directly afterwards. See also [`passes_free`].
 ///
 /// `bytes` is the requested size. A source that does not know it passes `None`, and the recorder
 /// takes the size from the recording. If the recording does not know the block either, the block
 /// counts as 0 bytes in the figures of [`counting`](crate::counting).
 #[inline(always)]
 pub fn freed(block: *mut u8, bytes: Option<usize>) {
-    if state::is_off() {
-        return;
-    }
     #[cfg(recording)]
     match bytes {
         Some(bytes) => crate::hook::freed(block, bytes),
@@ -210,7 +207,7 @@ pub fn reallocated(old: Reallocating, block: *mut u8, bytes: usize) {
         let (taken, from) = (old.taken, old.block);
         if state::samples() || taken.sample.is_some() {
             crate::hook::reallocated_among_samples(taken, from, block, bytes);
-        } else if !state::is_off() || taken.owner.is_some() {
+        } else {
             crate::hook::reallocated(taken.owner, from, taken.bytes, block, bytes);
         }
     }

@@ -35,14 +35,10 @@
 //! thread-local variables are destroyed, and in a forked child.
 //!
 //! # Controlling a recording
-#![cfg_attr(
-    recording,
-    doc = "[`start()`] begins one ([`Options`]: to a file, or in memory), and [`Recording`] marks, pauses,\n"
-)]
-#![cfg_attr(
-    recording,
-    doc = "resumes and finishes it. `HEAPGLASS_OUT` in the environment starts one at the first event.\n"
-)]
+//! [`start()`] begins one ([`Options`]: to a file, or in memory), and [`Recording`] marks, pauses,
+//! resumes and finishes it. `HEAPGLASS_OUT` in the environment starts one at the first event. On
+//! platforms that cannot record, these functions exist and return that as an error.
+//!
 //! [`scopes`] state the current activity of a thread: a phase, or a field of the data that it
 //! reads. Every event is counted in the current scope of its thread.
 //!
@@ -97,8 +93,14 @@ pub mod hash;
 mod interface;
 pub mod leaked;
 mod measured;
+mod no_snapshot;
+mod options;
 mod probe;
 pub mod scopes;
+#[cfg(recording)]
+mod state;
+#[cfg(not(recording))]
+#[path = "state/off.rs"]
 mod state;
 mod stats;
 mod thread;
@@ -108,6 +110,9 @@ pub mod blocks;
 #[cfg(recording)]
 mod containers;
 #[cfg(recording)]
+mod control;
+#[cfg(not(recording))]
+#[path = "control/off.rs"]
 mod control;
 #[cfg(recording)]
 mod file;
@@ -134,13 +139,12 @@ mod sys;
 #[cfg(any(in_memory, test))]
 pub mod wasm;
 
+pub use control::{Recording, mark, snapshot, start, start_with};
 #[cfg(recording)]
-pub use control::{Options, Recording, mark, snapshot, start, start_with};
+pub use control::{exec_unreadable, exec_unrecorded};
 #[doc(hidden)]
 pub use error::DEPENDENCY;
 pub use error::{Error, NOT_INSTALLED};
-#[cfg(recording)]
-pub use hook::NoSnapshot;
 #[cfg(all(recording, captures))]
 pub use hook::PassedOver;
 pub use interface::{
@@ -150,9 +154,9 @@ pub use interface::{
 #[cfg(recording)]
 pub use interface::{code_changes, start_from_environment};
 pub use measured::{measured, measured_with, stats};
+pub use no_snapshot::NoSnapshot;
+pub use options::{Options, Settings};
 pub use probe::{assert_exact, assert_observing, is_exact, is_observing, require_observing};
-#[cfg(recording)]
-pub use start::Settings;
 pub use stats::{Delta, Stats};
 #[cfg(recording)]
 pub use sys::sleep;

@@ -7,13 +7,11 @@
 //! A process records once ([`life`]). A forked child is off, but may start its own recording.
 
 use crate::file::{
-    Backing, NewFile, PathBytes, Refused, Store, create_file, expand_pattern, file_name,
-    set_recording_path,
+    Backing, NewFile, Refused, Store, create_file, expand_pattern, file_name, set_recording_path,
 };
 use crate::hook;
 use crate::session::{self, Session};
-use crate::{arenas, containers, life, samples, shadow, state, sys, thread};
-use std::fmt::Write;
+use crate::{Settings, arenas, containers, life, samples, shadow, state, sys, thread};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use tracking_alloc_recording::{
     self as recording, Checksum, DEFAULT_MAX_BYTES, DEFAULT_SAMPLE_BYTES, EXCHANGE_OFFSET,
@@ -100,6 +98,8 @@ fn on_own_stack(begin: impl FnOnce() -> Result<(), Refused>) -> Result<(), Refus
 }
 
 /// Writes one line to standard error. The program continues without recording.
+#[cold]
+#[inline(never)]
 fn complain(pattern: &[u8], refused: Refused) {
     let Refused {
         what,
@@ -107,11 +107,9 @@ fn complain(pattern: &[u8], refused: Refused) {
         errno,
         advice,
     } = refused;
-    let mut number = PathBytes::empty();
-    if errno != 0 {
-        // It always fits.
-        let _ = write!(number, " (errno {errno})");
-    }
+    let mut digits = [0; 10];
+    let number = decimal(errno.unsigned_abs(), &mut digits);
+    let has_number = errno != 0;
     sys::write_stderr(&[
         b"heapglass: not recording to ",
         pattern,
@@ -120,11 +118,26 @@ fn complain(pattern: &[u8], refused: Refused) {
         if value.is_empty() { b"" } else { b" `" },
         value,
         if value.is_empty() { b"" } else { b"`" },
-        number.as_bytes(),
+        if has_number { b" (errno " } else { b"" },
+        if has_number { number } else { b"" },
+        if has_number { b")" } else { b"" },
         if advice.is_empty() { b"" } else { b"; " },
         advice.as_bytes(),
         b"\n",
     ]);
+}
+
+/// Returns the digits of a number.
+fn decimal(mut number: u32, digits: &mut [u8; 10]) -> &[u8] {
+    let mut start = digits.len();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return &digits[start..];
+        }
+    }
 }
 
 /// Registers the handler that finishes the recording. It runs when the program exits normally, or
@@ -142,19 +155,43 @@ fn finish_at_exit() {
     }
 }
 
-/// Returns the maximum size of the recording.
-fn max_bytes_from_environment() -> Result<u64, Refused> {
-    let text = sys::environment(b"HEAPGLASS_MAX_BYTES").unwrap_or_default();
-    let bytes = match std::str::from_utf8(text) {
-        Ok("") => Some(DEFAULT_MAX_BYTES),
-        Ok(text) => parse_size(text),
+/// A variable of the environment.
+struct Variable {
+    name: &'static [u8],
+    /// The refusal of a value that has no meaning, and what to use instead.
+    refusal: &'static str,
+    advice: &'static str,
+}
+
+/// Returns the value of a variable, or `default` if the variable is empty or not set.
+fn setting<T>(
+    variable: &Variable,
+    default: T,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, Refused> {
+    let text = sys::environment(variable.name).unwrap_or_default();
+    let value = match std::str::from_utf8(text) {
+        Ok("") => Some(default),
+        Ok(text) => parse(text),
         Err(_) => None,
     };
-    bytes.ok_or(Refused::setting(
-        "invalid HEAPGLASS_MAX_BYTES",
-        text,
-        "use a number of bytes, or a number with K, M or G (64MiB)",
-    ))
+    value.ok_or(Refused::setting(variable.refusal, text, variable.advice))
+}
+
+/// Returns the maximum size of the recording.
+fn max_bytes_from_environment() -> Result<u64, Refused> {
+    let variable = Variable {
+        name: b"HEAPGLASS_MAX_BYTES",
+        refusal: "invalid HEAPGLASS_MAX_BYTES",
+        advice: "use a number of bytes, or a number with K, M or G (64MiB)",
+    };
+    let bytes = setting(&variable, DEFAULT_MAX_BYTES, parse_size)?;
+    if bytes < FIRST_SEGMENT_BYTES {
+        let text = sys::environment(variable.name).unwrap_or_default();
+        let refusal = "too small HEAPGLASS_MAX_BYTES";
+        return Err(Refused::setting(refusal, text, "use at least 1MiB"));
+    }
+    Ok(bytes)
 }
 
 /// Returns `true` if the whole space of the recording is reserved at the start.
@@ -168,40 +205,27 @@ fn begins_paused() -> Result<bool, Refused> {
 }
 
 /// Returns `true` if a variable of the environment is 1.
-fn is_set(variable: &[u8], invalid: &'static str) -> Result<bool, Refused> {
-    match sys::environment(variable).unwrap_or_default() {
-        b"" | b"0" => Ok(false),
-        b"1" => Ok(true),
-        other => Err(Refused::setting(invalid, other, "use `0` or `1`")),
-    }
+fn is_set(name: &'static [u8], refusal: &'static str) -> Result<bool, Refused> {
+    let variable = Variable {
+        name,
+        refusal,
+        advice: "use `0` or `1`",
+    };
+    setting(&variable, false, |text| match text {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    })
 }
 
 /// Returns the [`mode`] from the environment.
 fn mode_from_environment() -> Result<u32, Refused> {
-    let word = sys::environment(b"HEAPGLASS_MODE").unwrap_or_default();
-    let known = match std::str::from_utf8(word) {
-        Ok("") => Some(mode::EXACT),
-        Ok(word) => mode::from_name(word),
-        Err(_) => None,
+    let variable = Variable {
+        name: b"HEAPGLASS_MODE",
+        refusal: "unknown HEAPGLASS_MODE",
+        advice: "use `exact`, `sample` or `count`",
     };
-    known.ok_or(Refused::setting(
-        "unknown HEAPGLASS_MODE",
-        word,
-        "use `exact`, `sample` or `count`",
-    ))
-}
-
-/// Settings that the program gives a recording. `None` leaves a setting to the environment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
-    /// `true`: take samples. `false`: record every event.
-    pub samples: Option<bool>,
-    /// The mean number of bytes from one sample to the next.
-    pub sample_bytes: Option<u64>,
-    /// `true`: while samples are taken, count blocks and frees exactly.
-    pub sample_counts: Option<bool>,
-    /// `true`: begin with a pause.
-    pub paused: Option<bool>,
+    setting(&variable, mode::EXACT, mode::from_name)
 }
 
 /// The settings of a recording: from the program, else from the environment.
@@ -266,33 +290,24 @@ impl Wanted {
 
 /// Returns the mean number of bytes from one sample to the next.
 fn sample_bytes_from_environment() -> Result<u64, Refused> {
-    let text = sys::environment(b"HEAPGLASS_SAMPLE_BYTES").unwrap_or_default();
-    let bytes = match std::str::from_utf8(text) {
-        Ok("") => Some(DEFAULT_SAMPLE_BYTES),
-        Ok(text) => parse_size(text).filter(|bytes| samples::is_valid(*bytes)),
-        Err(_) => None,
+    let variable = Variable {
+        name: b"HEAPGLASS_SAMPLE_BYTES",
+        refusal: "invalid HEAPGLASS_SAMPLE_BYTES",
+        advice: "use a number of bytes, or a number with K, M or G (512KiB)",
     };
-    bytes.ok_or(Refused::setting(
-        "invalid HEAPGLASS_SAMPLE_BYTES",
-        text,
-        "use a number of bytes, or a number with K, M or G (512KiB)",
-    ))
+    setting(&variable, DEFAULT_SAMPLE_BYTES, |text| {
+        parse_size(text).filter(|bytes| samples::is_valid(*bytes))
+    })
 }
 
 /// Returns the seed of random numbers, which tests set to get the same samples again.
 fn seed_from_environment() -> Result<Option<u64>, Refused> {
-    let text = sys::environment(b"HEAPGLASS_SEED").unwrap_or_default();
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let number = std::str::from_utf8(text)
-        .ok()
-        .and_then(|text| text.parse().ok());
-    number.map(Some).ok_or(Refused::setting(
-        "invalid HEAPGLASS_SEED",
-        text,
-        "use a whole number",
-    ))
+    let variable = Variable {
+        name: b"HEAPGLASS_SEED",
+        refusal: "invalid HEAPGLASS_SEED",
+        advice: "use a whole number",
+    };
+    setting(&variable, None, |text| text.parse().ok().map(Some))
 }
 
 /// Starts a recording in a file.
@@ -374,7 +389,7 @@ fn begin_alone(path: Option<&[u8]>, settings: Settings) -> Result<&'static Sessi
 
 /// Starts a recording in a new file. The file gets its final path once it is a valid recording.
 fn begin_in(file: &mut NewFile, wanted: Wanted) -> Result<&'static Session, Refused> {
-    let mut max_bytes = max_bytes_from_environment()?.max(FIRST_SEGMENT_BYTES);
+    let mut max_bytes = max_bytes_from_environment()?;
     let mut reserve = 0;
     if is_preallocated()? {
         // The reserved space must be enough: no file call happens later, because the program may

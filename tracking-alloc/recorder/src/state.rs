@@ -1,4 +1,5 @@
-//! The word that every allocator call reads first.
+//! The word that every allocator call reads first. `state/off.rs` is the same for platforms on
+//! which nothing is recorded into a file.
 //!
 //! ```text
 //!            start()                      pause()
@@ -15,44 +16,35 @@
 //! in a forked child, so the child starts at zero without any handler. The process itself also
 //! starts at zero. Zero means that this process has not examined the environment yet.
 
-#[cfg(recording)]
 use crate::sys;
-#[cfg(recording)]
 use std::sync::atomic::{AtomicBool, AtomicU8};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 /// A recording is being written.
 pub(crate) const RECORD: u32 = 1;
 /// New blocks are not recorded; known blocks are still followed.
-#[cfg(recording)]
 pub(crate) const PAUSED: u32 = 2;
 /// Process-wide counting. If recordings are files, it is not set while one is written, because the
 /// rows hold the figures then.
 pub(crate) const COUNT: u32 = 4;
 /// The recording takes samples.
-#[cfg(recording)]
 pub(crate) const SAMPLE: u32 = 16;
 /// Blocks and frees are counted while samples are taken.
-#[cfg(recording)]
 pub(crate) const COUNTS: u32 = 32;
 /// An allocation needs no report unless the countdown of its thread runs out. Follows from the
 /// other bits.
-#[cfg(recording)]
 pub(crate) const ALLOCS_PASS: u32 = 64;
 /// A free needs no report unless there may be a sample at its address. Follows from the other bits.
-#[cfg(recording)]
 pub(crate) const FREES_PASS: u32 = 128;
 /// The bits that may change while one recording is written.
-#[cfg(recording)]
 pub(crate) const CHANGING: u32 = PAUSED | SAMPLE | COUNTS | ALLOCS_PASS | FREES_PASS;
 /// One generation. A forked child that records again increments it, so that it does not use lanes
 /// of its parent.
-#[cfg(recording)]
 pub(crate) const GENERATION: u32 = 256;
 
 /// Nothing records, and the environment, if it can start a recording, was examined. Never set while
 /// a recording is written.
-const EXAMINED: u32 = if cfg!(recording) { 1 << 30 } else { 0 };
+const EXAMINED: u32 = 1 << 30;
 /// The whole word while no event is counted or recorded.
 const OFF: u64 = EXAMINED as u64;
 
@@ -60,52 +52,43 @@ const OFF: u64 = EXAMINED as u64;
 const MEASURE: u64 = 1 << 32;
 
 /// Padding after the words, up to 64 KiB, the largest page size of Linux, so that `madvise` on
-/// these pages affects nothing else. Empty where `madvise` is not used.
-const REST: usize = if cfg!(recording) { 65516 } else { 0 };
+/// these pages affects nothing else.
+const REST: usize = 65516;
 
 /// Number of counters of live samples.
-#[cfg(recording)]
 pub(crate) const FILTER: usize = 1 << 16;
 
-#[cfg_attr(recording, repr(C, align(65536)))]
+#[repr(C, align(65536))]
 struct Page {
     word: AtomicU64,
     counting: AtomicU32,
-    #[cfg(recording)]
     joined: AtomicU32,
     /// The state of this process's own recording; see [`life`](crate::life).
-    #[cfg(recording)]
     life: AtomicU32,
     _rest: [u8; REST],
     /// Live samples by the page of their address: see [`samples`](crate::samples).
     ///
     /// PERF: it is in this static because the inlined code of another crate needs one more load
     /// for the address of each static.
-    #[cfg(recording)]
     filter: [AtomicU8; FILTER],
 }
 
 static PAGE: Page = Page {
     word: AtomicU64::new(0),
     counting: AtomicU32::new(NOT_COUNTING),
-    #[cfg(recording)]
     joined: AtomicU32::new(0),
-    #[cfg(recording)]
     life: AtomicU32::new(0),
     _rest: [0; REST],
-    #[cfg(recording)]
     filter: [const { AtomicU8::new(0) }; FILTER],
 };
 
 /// Returns the current state, without the calls of `measure()`.
-#[cfg(any(recording, in_memory))]
 #[inline(always)]
 pub(crate) fn get() -> u32 {
     PAGE.word.load(Relaxed) as u32
 }
 
 /// Returns the current state, or `None` if no event is counted or recorded.
-#[cfg(recording)]
 #[inline(always)]
 pub(crate) fn unless_off() -> Option<u32> {
     let word = PAGE.word.load(Relaxed);
@@ -113,54 +96,47 @@ pub(crate) fn unless_off() -> Option<u32> {
 }
 
 /// Returns the counter of live samples for an address.
-#[cfg(recording)]
 #[inline(always)]
 pub(crate) fn filter(address: usize) -> &'static AtomicU8 {
     &PAGE.filter[address >> 12 & (FILTER - 1)]
 }
 
 /// Returns all counters of live samples.
-#[cfg(recording)]
 pub(crate) fn whole_filter() -> &'static [AtomicU8; FILTER] {
     &PAGE.filter
 }
 
 /// Returns `true` if a recording is being written and takes samples.
-#[cfg(recording)]
 #[inline(always)]
 pub(crate) fn samples() -> bool {
     get() & SAMPLE != 0
 }
 
 /// Returns `true` if a recording is being written.
-#[cfg(recording)]
 #[inline(always)]
 pub(crate) fn is_recording() -> bool {
     get() & RECORD != 0
 }
 
 /// Returns `true` if no event is counted or recorded.
-#[inline(always)]
-pub(crate) fn is_off() -> bool {
+#[cfg(test)]
+fn is_off() -> bool {
     PAGE.word.load(Relaxed) == OFF
 }
 
 /// Returns `true` if the environment may not have been examined yet.
-#[cfg(recording)]
 #[inline(always)]
 pub(crate) fn is_unexamined() -> bool {
     PAGE.word.load(Relaxed) == 0
 }
 
 /// Returns `true` if a recording is being written and is paused.
-#[cfg(recording)]
 #[inline(always)]
 pub(crate) fn is_paused() -> bool {
     get() & PAUSED != 0
 }
 
 /// Notes that the environment was examined, by this process or its parent.
-#[cfg(recording)]
 pub(crate) fn examined() {
     update(|word| (word == 0).then_some(OFF));
 }
@@ -173,24 +149,18 @@ fn update(mut change: impl FnMut(u64) -> Option<u64>) -> bool {
 
 /// Sets the bits that follow from others.
 fn with_passes(word: u64) -> u64 {
-    #[cfg(recording)]
-    {
-        let bits = word as u32;
-        let samples = bits & (RECORD | SAMPLE) == RECORD | SAMPLE && word < MEASURE;
-        let allocs = if samples && bits & PAUSED == 0 {
-            ALLOCS_PASS
-        } else {
-            0
-        };
-        let frees = if samples { FREES_PASS } else { 0 };
-        word & !u64::from(ALLOCS_PASS | FREES_PASS) | u64::from(allocs | frees)
-    }
-    #[cfg(not(recording))]
-    word
+    let bits = word as u32;
+    let samples = bits & (RECORD | SAMPLE) == RECORD | SAMPLE && word < MEASURE;
+    let allocs = if samples && bits & PAUSED == 0 {
+        ALLOCS_PASS
+    } else {
+        0
+    };
+    let frees = if samples { FREES_PASS } else { 0 };
+    word & !u64::from(ALLOCS_PASS | FREES_PASS) | u64::from(allocs | frees)
 }
 
 /// Adds and removes bits.
-#[cfg(any(recording, in_memory))]
 pub(crate) fn change(add: u32, remove: u32) {
     update(|word| Some(word & !u64::from(remove) | u64::from(add)));
 }
@@ -211,7 +181,6 @@ const NOT_COUNTING: u32 = 0;
 /// `stats()` has been called: events that no row of a recording counts are counted separately.
 const COUNTING: u32 = 1;
 /// `stats()` was called while a recording was written, which counts until it is finished.
-#[cfg(recording)]
 const LATER: u32 = 2;
 
 /// Returns `true` if events that no recording counts are counted.
@@ -228,7 +197,6 @@ fn advance_counting(from: u32, to: u32) -> bool {
 
 /// Begins counting unless it has begun. `reset` runs before the first event is counted.
 pub(crate) fn begin_counting(reset: impl FnOnce()) {
-    #[cfg(recording)]
     if is_recording() {
         advance_counting(NOT_COUNTING, LATER);
         return;
@@ -239,21 +207,19 @@ pub(crate) fn begin_counting(reset: impl FnOnce()) {
     reset();
     if advance_counting(NOT_COUNTING, COUNTING) {
         update(|word| {
-            let is_recorded = cfg!(recording) && word as u32 & RECORD != 0;
+            let is_recorded = word as u32 & RECORD != 0;
             (!is_recorded).then_some(word | u64::from(COUNT))
         });
     }
 }
 
 /// Notes that a recording begins. Its rows count from now on, and `stats()` adds them.
-#[cfg(recording)]
 pub(crate) fn begin_recording(tag: u32) {
     PAGE.joined.store(1, Release);
     change(tag, COUNT | EXAMINED);
 }
 
 /// Notes that the recording ends. Later events are counted as before the recording.
-#[cfg(recording)]
 pub(crate) fn end_recording() {
     advance_counting(LATER, COUNTING);
     let count = if is_counting() { COUNT } else { 0 };
@@ -261,21 +227,18 @@ pub(crate) fn end_recording() {
 }
 
 /// Returns `true` if the rows of a recording of this process belong to the figures of `stats()`.
-#[cfg(recording)]
 pub(crate) fn rows_are_joined() -> bool {
     PAGE.joined.load(Acquire) != 0
 }
 
 /// Stops adding the rows of the finished recording. Returns `true` if their sums must be kept
 /// because counting continues.
-#[cfg(recording)]
 pub(crate) fn part_from_rows() -> bool {
     PAGE.joined.store(0, Release);
     is_counting()
 }
 
 /// Stops or resumes recording new blocks while something records. Known blocks are always followed.
-#[cfg(recording)]
 pub(crate) fn pause(paused: bool) {
     let others = !u64::from(PAUSED);
     let bit = if paused { PAUSED } else { 0 };
@@ -283,43 +246,36 @@ pub(crate) fn pause(paused: bool) {
 }
 
 /// `true` once the program has called a function that needs every event.
-#[cfg(recording)]
 static NEEDS_EVERY_EVENT: AtomicBool = AtomicBool::new(false);
 
 /// Notes that the program has called a function that needs every event. Then no recording in
 /// progress begins to take samples, because such functions would be refused from then on.
-#[cfg(recording)]
 pub(crate) fn need_every_event() {
     NEEDS_EVERY_EVENT.store(true, Relaxed);
 }
 
 /// Returns `true` after [`need_every_event`].
-#[cfg(recording)]
 pub(crate) fn needs_every_event() -> bool {
     NEEDS_EVERY_EVENT.load(Relaxed)
 }
 
 /// Begins to take samples, in a recording in progress. Every later event sees the change.
-#[cfg(recording)]
 pub(crate) fn sample(counts: bool) {
     let bits = SAMPLE | if counts { COUNTS } else { 0 };
     update(|word| (word as u32 & RECORD != 0).then_some(word | u64::from(bits)));
 }
 
 /// Returns the word of [`life`](crate::life).
-#[cfg(recording)]
 pub(crate) fn life() -> &'static AtomicU32 {
     &PAGE.life
 }
 
 /// The process that owns these words, if the kernel accepted the request to wipe them in forked
 /// children but does not wipe them. Otherwise 0.
-#[cfg(recording)]
 static UNWIPED_IN: AtomicU32 = AtomicU32::new(0);
 
 /// Asks the kernel to wipe the words in forked children. Returns `false` if it refuses; then
 /// nothing may be recorded.
-#[cfg(recording)]
 pub(crate) fn wipe_on_fork() -> bool {
     // SAFETY: the page is a whole, aligned static of anonymous memory (zero-initialized, so in
     // .bss). The advice changes no contents.
@@ -345,7 +301,6 @@ pub(crate) fn wipe_on_fork() -> bool {
 }
 
 /// Resets the words in a forked child.
-#[cfg(recording)]
 extern "C" fn wipe() {
     UNWIPED_IN.store(0, Relaxed);
     PAGE.word.store(0, Release);
@@ -355,7 +310,6 @@ extern "C" fn wipe() {
 }
 
 /// Called on slow paths. Switches off a child whose words should have been wiped.
-#[cfg(recording)]
 #[inline]
 pub(crate) fn notice_fork() {
     let process = UNWIPED_IN.load(Relaxed);
@@ -364,7 +318,7 @@ pub(crate) fn notice_fork() {
     }
 }
 
-#[cfg(all(test, recording))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -4,7 +4,7 @@
 #![cfg(recording)]
 
 use heapglass_recorder::arenas::{ArenaEvent, Chunks, RecordedArena};
-use heapglass_recorder::scopes::{self, Retained};
+use heapglass_recorder::scopes::{self, Stayed};
 use heapglass_recorder::{
     Options, Recording, allocated, blocks, freed, leaked, mark, reallocated, reallocating, start,
 };
@@ -126,17 +126,17 @@ fn a_source_of_events_needs_no_allocator() {
     std::thread::spawn(|| {
         observed(|| {
             let scope = scopes::enter(scopes::current(), "load").expect("a scope");
-            let retained = Retained::enter(scope);
+            let stayed = Stayed::enter(scope);
             scopes::set(scope);
             scopes::report(scope, 1_000, 7);
             for number in 100..200 {
                 allocated(block(number), 10);
             }
-            drop(retained);
+            drop(stayed);
             scopes::set(0);
             // Counters of an arena, and memory for a source.
             let arena = RecordedArena::default();
-            arena.begin("numbers", "test");
+            arena.begin("numbers", "test", 0);
             assert!(arena.is_recorded());
             let chunks = Chunks {
                 count: 1,
@@ -201,7 +201,7 @@ fn a_source_of_events_needs_no_allocator() {
     let phase = &found.scopes[1];
     assert_eq!(found.string(phase.name).as_deref(), Some("load"));
     assert_eq!(
-        (phase.input_bytes, phase.records, phase.retained_bytes),
+        (phase.input_bytes, phase.records, phase.stayed_bytes),
         (1_000, 7, 1_000)
     );
     assert_eq!(found.arenas.len(), 1);

@@ -2,6 +2,7 @@
 //!
 //! This file only defines where each word lies. It interprets nothing.
 
+use crate::clock::Clock;
 use crate::counter::{Counter, Sums};
 use crate::for_each_counter;
 use crate::sampled::Sampled;
@@ -13,7 +14,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"heapgls\n");
 
 /// Version of the layout. Any change of a record increments it, and readers reject every other
 /// version.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// Bytes reserved for the header at the start of the file.
 pub const HEADER_BYTES: u64 = 4096;
@@ -77,6 +78,11 @@ pub const MAX_NAMED: usize = 1 << 16;
 /// Maximum number of checkpoints that a recording keeps.
 pub const CHECKPOINT_SLOTS: usize = 64;
 
+/// Maximum number of times that a phase is entered if its ends are to be checkpoints. The ends of a
+/// phase that is entered more often are no moments of the run: there are too many, and its name
+/// does not tell them apart.
+pub const MOST_ENTRIES_OF_A_MOMENT: u64 = 8;
+
 /// Slots of checkpoints in one record of [`Checkpoints`].
 pub const CHECKPOINT_GROUP: usize = 8;
 
@@ -91,12 +97,16 @@ pub const SIZE_COUNT_BITS: u32 = 48;
 // All other counters have 64 bits.
 const _: () = assert!(1 << SIZE_COUNT_BITS > 1_000_000_000_000_u64);
 
+/// The mark before a process becomes, by `exec`, a program that is not recorded, because its
+/// environment lacks the variables.
+pub const UNRECORDED_EXEC: &str = "exec without HEAPGLASS_OUT";
+
+/// The mark before a process becomes, by `exec`, a program that is not recorded, because the
+/// preloaded library cannot be read from there: in another root folder, for example.
+pub const UNREADABLE_EXEC: &str = "exec where the preloaded library cannot be read";
+
 /// Points in each half of the timeline.
 pub const TIMELINE_POINTS: usize = 1024;
-
-/// Bits of [`Header::clock`] that hold the number of the last checkpoint. The peak's epoch is in
-/// the bits above them.
-pub const CLOCK_CHECKPOINT_BITS: u32 = 16;
 
 /// The site of events that did not fit into a table.
 pub const SITE_TABLE_FULL: u32 = 1;
@@ -374,9 +384,9 @@ pub mod scope_flags {
     pub const CUT_NAME: u32 = 4;
     /// Values whose path begins here are built in an arena, which never drops its values.
     pub const IN_ARENA: u32 = 8;
-    /// A scope's `retained_bytes` is incomplete: it lacks the bytes retained by threads without a
+    /// A scope's `stayed_bytes` is incomplete: it lacks the bytes that stayed of threads without a
     /// lane of their own.
-    pub const RETAINED_UNKNOWN: u32 = 16;
+    pub const STAYED_UNKNOWN: u32 = 16;
     /// The values of a field are overwritten in place (`deserialize_in_place`). Values at the same
     /// path that are made anew have another scope.
     pub const IN_PLACE: u32 = 32;
@@ -523,9 +533,8 @@ record! {
         112 timeline_half: u32,
         /// Number of points in the current half of the timeline.
         116 timeline_len: u32,
-        /// The epoch of the last peak, in the bits above the number of the last checkpoint
-        /// ([`CLOCK_CHECKPOINT_BITS`]).
-        120 clock: u64,
+        /// The epoch of the last peak, and the number of the last checkpoint.
+        120 clock: Clock,
         /// The largest live bytes since the last mark that began a window.
         128 peak_bytes: i64,
         /// Nanoseconds from the start to that maximum, by the clock of the last check.
@@ -577,7 +586,14 @@ record! {
         /// recorder.
         280 walk_disagreements: u64,
         /// Zero.
-        288 reserved_words: [u64; 32],
+        288 reserved_words: [u64; 29],
+        /// Snapshots at marks and at the end that were wanted but not taken, because the reader did
+        /// not finish with earlier ones in time.
+        520 missed_snapshots: u64,
+        /// The part of `most_resident` in mappings that its reading did not reach, bytes.
+        528 most_resident_unread: u64,
+        /// The same for `last_resident`.
+        536 last_resident_unread: u64,
         /// The largest resident set with a breakdown: nanoseconds after the start (0 = none), its
         /// bytes, the bytes in mappings that hold or held blocks, live bytes, and heapglass's own
         /// bytes.
@@ -619,10 +635,10 @@ record! {
         /// that memory; they are 0 where there is none to read.
         ///
         /// A root is an array of pointers to leaves, indexed by the address shifted right by
-        /// `shadow_leaf_bits`. A null pointer is a leaf without blocks. A leaf is an array of `u32`,
-        /// one for each 16 bytes of addresses. The first word of a block is stored last and cleared
-        /// first, so a block whose first word is there is complete. A size of 0 means that the block
-        /// is being entered or freed.
+        /// `shadow_leaf_bits`. A null pointer is a leaf without blocks. A leaf is an array of
+        /// `u32`, one for each 16 bytes of addresses. The first word of a block is stored last and
+        /// cleared first, so a block whose first word is there is complete. A size of 0 means that
+        /// the block is being entered or freed.
         720 shadow_roots: [u64; 2],
         /// Offset in a leaf of one byte for each 4,096 bytes of its words. A byte of 0 means that
         /// these words were never written.
@@ -631,10 +647,10 @@ record! {
         744 shadow_address_bits: u32,
         /// Number of address bits that a leaf covers.
         748 shadow_leaf_bits: u32,
-        /// Address of the side table, which holds blocks at addresses that are not a multiple of 8 or
-        /// not covered by the map. It is an array of shards. A shard begins with the address of its
-        /// slots and their number (0 = none), 8 bytes each. A slot has 24 bytes: the block's address
-        /// (0 = free), its size, and two words like the first two in the map, 4 bytes each.
+        /// Address of the side table, which holds blocks at addresses that are not a multiple of 8
+        /// or not covered by the map. It is an array of shards. A shard begins with the address of
+        /// its slots and their number (0 = none), 8 bytes each. A slot has 24 bytes: the block's
+        /// address (0 = free), its size, and two words like the first two in the map, 4 bytes each.
         752 side_table: u64,
         /// Bytes from one shard to the next.
         760 side_shard_bytes: u32,
@@ -647,8 +663,8 @@ record! {
         772 string_order: u32,
         /// In a `VecDeque`: capacity, pointer, head, length.
         776 vec_deque_order: u32,
-        /// In a `HashMap` with std's `RandomState`: pointer to the control bytes, bucket mask, growth
-        /// left, items.
+        /// In a `HashMap` with std's `RandomState`: pointer to the control bytes, bucket mask,
+        /// growth left, items.
         780 hash_map_order: u32,
         /// Number of pauses, including one that has not ended. During a pause, new blocks are not
         /// recorded.
@@ -705,8 +721,8 @@ record! {
         0 address: u64,
         /// Its old size.
         8 bytes: u64,
-        /// The first two words that the block had in the shadow map. The second is 0 if the block has
-        /// at most 16 bytes. Both are 0 if the block was not known, or is in the side table.
+        /// The first two words that the block had in the shadow map. The second is 0 if the block
+        /// has at most 16 bytes. Both are 0 if the block was not known, or is in the side table.
         16 first: u32,
         /// The second word.
         20 second: u32,
@@ -734,15 +750,15 @@ record! {
         /// Make a copy too at the marks whose names have one of these hashes ([`mark_hash`]); 0 =
         /// none. Written by the reader.
         24 marks: [u64; SNAPSHOT_MARKS],
-        /// Number of the last answer that the reader has seen: the recorder may write the next one even
-        /// if the copy still exists. Written by the reader.
+        /// Number of the last answer that the reader has seen: the recorder may write the next one
+        /// even if the copy still exists. Written by the reader.
         56 seen: u32,
         /// Zero. Reader and recorder never write to the same cache line.
         60 reserved_of_reader: u32,
         /// Number of answers. Written by the recorder, after the other words.
         64 answers: u32,
-        /// The request that was answered last. An answer that leaves it unchanged is a snapshot that
-        /// the program itself took.
+        /// The request that was answered last. An answer that leaves it unchanged is a snapshot
+        /// that the program itself took.
         68 answered: u32,
         /// See [`snapshot_status`].
         72 status: u32,
@@ -767,8 +783,8 @@ record! {
         /// 1 = new blocks are not to be recorded. Written by the program and by any process that
         /// pauses or resumes the recording. The recorder follows it on its cold paths.
         128 paused: u32,
-        /// The wanted mode; 0 = as it is. See [`mode`]. Written like `paused`, after `sample_bytes`.
-        /// The recorder clears it.
+        /// The wanted mode; 0 = as it is. See [`mode`]. Written like `paused`, after
+        /// `sample_bytes`. The recorder clears it.
         132 mode: u32,
         /// The wanted mean number of bytes from one sample to the next; 0 = as it is.
         136 sample_bytes: u64,
@@ -881,7 +897,7 @@ record! {
         48 value_bytes: u64,
         /// Net bytes that threads allocated inside it, summed over all exits (phases and
         /// [`scope_kind::ROOT`] only).
-        56 retained_bytes: i64,
+        56 stayed_bytes: i64,
     }
 }
 
@@ -929,7 +945,7 @@ record! {
         /// The thread's name, up to 15 bytes, NUL-padded.
         24 name: [u64; 2],
         /// The clock when the thread got the lane.
-        40 since_clock: u64,
+        40 since_clock: Clock,
         /// The lane's counters when the thread got it.
         48 since: Sums,
         /// Frees of blocks that are not in the recording.
@@ -983,7 +999,7 @@ macro_rules! row {
                 104 saved_blocks: i64,
                 /// The clock when the row last changed. If its epoch is older than the header's,
                 /// the row is unchanged since the peak.
-                112 clock: u64,
+                112 clock: Clock,
                 /// The site.
                 120 site: u32,
                 /// Zero.
@@ -1086,7 +1102,7 @@ record! {
         /// The difference of both at the peak with epoch `clock`.
         88 saved: Sampled,
         /// The clock when this record last changed, as in [`Row::clock`].
-        128 clock: u64,
+        128 clock: Clock,
         /// The size of the smallest sampled block; 0 = none.
         136 least_bytes: u64,
     }
@@ -1106,7 +1122,7 @@ record! {
         /// Net blocks at the peak.
         104 peak_blocks: i64,
         /// The clock of that peak.
-        112 clock: u64,
+        112 clock: Clock,
     }
 }
 
@@ -1227,8 +1243,9 @@ record! {
 
 record! {
     /// All arena instances with one name. Always: `allocated_bytes = used_bytes + padding_bytes +
-    /// abandoned_bytes + bypassed_bytes + unused_tail_bytes`.
-    Arena / ArenaValue, 192 {
+    /// abandoned_bytes + bypassed_bytes + unused_tail_bytes`. The same holds for the largest
+    /// instance, and for the sums over dropped instances.
+    Arena / ArenaValue, 288 {
         /// String: its name.
         0 name: u32,
         /// String: the crate of the arena.
@@ -1279,6 +1296,31 @@ record! {
         176 limit_reached: u64,
         /// Most chunks that one instance took.
         184 most_chunks: u64,
+        /// The largest recorded instance at its fullest, whether it is live or not: usable bytes of
+        /// its chunks; 0 = not known.
+        192 largest_allocated_bytes: u64,
+        /// Its bytes that pieces used.
+        200 largest_used_bytes: u64,
+        /// Its bytes lost to alignment.
+        208 largest_padding_bytes: u64,
+        /// Its bytes given up by growth or release.
+        216 largest_abandoned_bytes: u64,
+        /// Its bytes used without the handle.
+        224 largest_bypassed_bytes: u64,
+        /// Its bytes not used.
+        232 largest_unused_tail_bytes: u64,
+        /// Dropped instances, each as it was when it was dropped: usable bytes of their chunks.
+        240 dropped_allocated_bytes: u64,
+        /// Their bytes that pieces used.
+        248 dropped_used_bytes: u64,
+        /// Their bytes lost to alignment.
+        256 dropped_padding_bytes: u64,
+        /// Their bytes given up by growth or release.
+        264 dropped_abandoned_bytes: u64,
+        /// Their bytes used without the handle.
+        272 dropped_bypassed_bytes: u64,
+        /// Their bytes not used.
+        280 dropped_unused_tail_bytes: u64,
     }
 }
 

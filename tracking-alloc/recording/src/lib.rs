@@ -67,8 +67,8 @@
 //!
 //! # The peak
 //!
-//! [`Header::clock`] holds the epoch of the last maximum in its upper bits, and the number of the
-//! last checkpoint in its lower bits. A row that changes in a newer epoch first saves its net
+//! [`Header::clock`] holds the epoch of the last maximum and the number of the last checkpoint
+//! ([`Clock`]). A row that changes in a newer epoch first saves its net
 //! values. So a row with the header's epoch held `saved_*` at the peak, and a row with an older
 //! epoch has not changed since the peak. If the sum of net values has risen to or above the last
 //! maximum and not fallen since, the peak is now.
@@ -87,7 +87,8 @@
 //! ([`CheckpointMoment`]). Checkpoints are numbered from 1. A row that changes when the number in
 //! the clock is newer than its own first saves its net values for every checkpoint in between
 //! ([`Checkpoints`]). There are [`CHECKPOINT_SLOTS`] slots. When all are taken, half of the
-//! checkpoints of one kind are dropped ([`checkpoint_kind`]), those that are closest together.
+//! checkpoints of one kind are dropped ([`checkpoint_kind`]), those that are closest together. The
+//! ends of a phase that is entered more than [`MOST_ENTRIES_OF_A_MOMENT`] times are no checkpoints.
 //!
 //! # Versions
 //!
@@ -98,6 +99,7 @@
 #![warn(clippy::match_bool)]
 
 mod checksum;
+mod clock;
 mod counter;
 mod encode;
 mod layout;
@@ -115,6 +117,7 @@ mod words;
 mod writer;
 
 pub use checksum::Checksum;
+pub use clock::{Clock, ClockCell};
 pub use counter::{COUNTERS, Counter, Sums};
 pub use encode::{EncodedStrings, Encoder};
 pub use layout::*;

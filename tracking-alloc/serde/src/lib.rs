@@ -7,10 +7,7 @@
 //! - [`Profiled`] wraps a type that is deserialized, in any serde format: the recording then counts
 //!   bytes by field and type.
 //! - [`Budget`] fails a deserialization that allocates too much.
-#![cfg_attr(
-    recording,
-    doc = "- [`footprint`] measures the heap that a live value retains, by field and type."
-)]
+//! - [`footprint`] measures the heap that a live value retains, by field and type.
 //!
 //! # How it works
 //!
@@ -24,12 +21,16 @@
 
 #[cfg(recording)]
 mod footprint;
+#[cfg(not(recording))]
+#[path = "footprint/off.rs"]
+mod footprint;
+mod footprint_figures;
 mod profiled;
 
-#[cfg(all(recording, feature = "deepsize"))]
+pub use footprint::footprint;
+#[cfg(feature = "deepsize")]
 pub use footprint::footprint_estimate;
-#[cfg(recording)]
-pub use footprint::{Footprint, footprint};
+pub use footprint_figures::Footprint;
 pub use profiled::{Budget, Profiled, ProfiledSeed};
 
 /// The place in the data of an arena's pieces, for the crate tracking-alloc-arena. It changes

@@ -1,7 +1,7 @@
 //! Builds examples of this crate with chosen flags.
 
+use heapglass_limits::Command;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 /// The flags with which a program is built.

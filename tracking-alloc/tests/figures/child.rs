@@ -1,14 +1,14 @@
 //! Recorded programs. This binary runs itself as one of them.
 
 use crate::inner::{self, Reallocs};
+use heapglass_limits::Command;
 use std::alloc::Layout;
 use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicU32, Ordering::*};
-use std::time::{Duration, Instant};
 use tracking_alloc::Recorder;
 use tracking_alloc_recording::Recording;
 
@@ -245,7 +245,7 @@ impl Run {
     pub(crate) fn succeeds(&mut self) {
         let mut child = self.command.spawn().expect("it starts");
         drop(child.stdin.take());
-        let status = ended(&mut child);
+        let status = child.wait().expect("it ends");
         assert!(status.success(), "{:?}: {status}", self.command);
     }
 
@@ -268,11 +268,15 @@ impl Run {
         let alive = self.read();
         if then_kill {
             child.kill().expect("killed");
-            ended(&mut child);
+            child.wait().expect("it ends");
         } else {
             let mut input = child.stdin.take().expect("its input");
             input.write_all(b".").expect("it reads");
-            assert!(ended(&mut child).success(), "{:?}", self.command);
+            assert!(
+                child.wait().expect("it ends").success(),
+                "{:?}",
+                self.command
+            );
         }
         let left = self.read();
         (alive, left)
@@ -293,7 +297,11 @@ impl Run {
             each(time, self.read());
             input.write_all(b".").expect("it reads");
         }
-        assert!(ended(&mut child).success(), "{:?}", self.command);
+        assert!(
+            child.wait().expect("it ends").success(),
+            "{:?}",
+            self.command
+        );
         self.read()
     }
 
@@ -324,20 +332,5 @@ impl Run {
 impl Drop for Run {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
-    }
-}
-
-/// Waits for the end, with a limit: a program that hangs is a failure.
-fn ended(child: &mut Child) -> std::process::ExitStatus {
-    let begun = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().expect("waited for") {
-            return status;
-        }
-        if begun.elapsed() > Duration::from_secs(20) {
-            let _ = child.kill();
-            panic!("it does not end");
-        }
-        std::thread::sleep(Duration::from_millis(1));
     }
 }

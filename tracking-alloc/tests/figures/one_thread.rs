@@ -148,11 +148,11 @@ fn scopes_say_how_often_they_were_entered_and_what_stayed() {
         .iter()
         .map(|scope| {
             let name = recording.string(scope.name).expect("a name");
-            (name, scope.parent, scope.entered, scope.retained_bytes)
+            (name, scope.parent, scope.entered, scope.stayed_bytes)
         })
         .collect();
     let expected = [("a", 0, 0), ("b", 0, 7 - 100), ("c", 2, 7 - 200)]
-        .map(|(name, parent, retained)| (name.to_owned(), parent, 1, retained));
+        .map(|(name, parent, stayed)| (name.to_owned(), parent, 1, stayed));
     assert_eq!(scopes, expected);
 }
 
@@ -442,7 +442,7 @@ fn phases_say_their_input_records_entries_and_what_stayed() {
             let name = recording.string(scope.name).expect("a name");
             let (entered, depth) = (scope.entered, scope.depth);
             let said = (scope.input_bytes, scope.records);
-            (name, depth, entered, said, scope.retained_bytes)
+            (name, depth, entered, said, scope.stayed_bytes)
         })
         .collect();
     let expected = [

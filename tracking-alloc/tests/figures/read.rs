@@ -1,9 +1,7 @@
 //! The figures of each phase, lane and thread in a recording.
 
 use std::collections::BTreeMap;
-use tracking_alloc_recording::{
-    CLOCK_CHECKPOINT_BITS, LaneColumns, Recording, RowValue, checkpoint_kind, class_bounds,
-};
+use tracking_alloc_recording::{LaneColumns, Recording, RowValue, checkpoint_kind, class_bounds};
 
 /// The figures of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,7 +68,7 @@ fn net(row: &RowValue) -> (i64, i64) {
 }
 
 fn at_epoch(row: &RowValue, recording: &Recording) -> (i64, i64) {
-    if row.clock >> CLOCK_CHECKPOINT_BITS >= recording.header.clock >> CLOCK_CHECKPOINT_BITS {
+    if row.clock.epoch() >= recording.header.clock.epoch() {
         (row.saved_bytes, row.saved_blocks)
     } else {
         net(row)

@@ -508,7 +508,7 @@ fn a_killed_program_leaves_its_samples() {
 #[test]
 fn a_binary_has_probes_for_sampled_blocks() {
     let binary = std::env::current_exe().expect("this program");
-    let readelf = std::process::Command::new("readelf")
+    let readelf = heapglass_limits::Command::new("readelf")
         .arg("-n")
         .arg(binary)
         .output();

@@ -126,8 +126,8 @@ fn every_byte_of_json_is_counted_at_its_path() {
     );
     let (bytes, blocks) = recorded.below("load/");
     recorded.at(&format!("expected {bytes} {blocks}/"));
-    assert_eq!(recorded.at("load/Fleet").retained_bytes, bytes as i64);
-    assert_eq!(recorded.at("load/").retained_bytes, bytes as i64);
+    assert_eq!(recorded.at("load/Fleet").stayed_bytes, bytes as i64);
+    assert_eq!(recorded.at("load/").stayed_bytes, bytes as i64);
     assert_eq!(
         recorded.at("load/Fleet.vessels[].crew[]").type_name,
         concat!(env!("CARGO_CRATE_NAME"), "::paths::Sailor")
@@ -343,10 +343,10 @@ fn names_of_phases_and_places_nest_and_end_with_them() {
         },
     );
     let root = recorded.at("outer/inner/String>");
-    assert_eq!((root.visits, root.retained_bytes), (3, 3 * 97));
+    assert_eq!((root.visits, root.stayed_bytes), (3, 3 * 97));
     assert_eq!(recorded.at("outer/inner/String>[]").total_blocks, 3);
     assert_eq!(recorded.at("outer/").total_bytes, 77);
-    assert_eq!(recorded.at("outer/inner/").retained_bytes, 0);
+    assert_eq!(recorded.at("outer/inner/").stayed_bytes, 0);
 }
 
 #[derive(Deserialize)]
@@ -430,9 +430,9 @@ fn threads_count_at_one_and_the_same_places() {
     assert_eq!((first.visits, first.total_blocks), (1600, 1600));
     assert_eq!(recorded.at("load/").visits, 400);
     // It is dropped inside the phase and outside of the root.
-    assert_eq!(recorded.at("load/").retained_bytes, 0);
+    assert_eq!(recorded.at("load/").stayed_bytes, 0);
     assert_eq!(
-        recorded.at("load/Fleet").retained_bytes,
+        recorded.at("load/Fleet").stayed_bytes,
         recorded.below("load/Fleet").0 as i64
     );
     let scopes = recorded.recording.scopes.len();

@@ -1,9 +1,9 @@
 //! Runs one test's work in a recorded process and reads the figures of each path. The test itself
 //! is never recorded.
 
+use heapglass_limits::Command;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::process::Command;
 use tracking_alloc_recording::{Recording, ScopeValue, scope_flags, scope_kind};
 
 /// The figures of one path, in all phases together.
@@ -12,7 +12,7 @@ pub(crate) struct Place {
     pub(crate) total_bytes: u64,
     pub(crate) total_blocks: u64,
     pub(crate) visits: u64,
-    pub(crate) retained_bytes: i64,
+    pub(crate) stayed_bytes: i64,
     pub(crate) value_bytes: u64,
     pub(crate) type_name: String,
     pub(crate) flags: u32,
@@ -61,7 +61,7 @@ impl Recorded {
         for (scope, path) in recording.scopes.iter().zip(&paths) {
             let place = places.entry(path.clone()).or_default();
             place.visits += scope.entered;
-            place.retained_bytes += scope.retained_bytes;
+            place.stayed_bytes += scope.stayed_bytes;
             place.value_bytes = scope.value_bytes;
             place.flags |= scope.flags;
             if let Some(name) = recording.string(scope.type_name) {

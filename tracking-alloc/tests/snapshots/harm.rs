@@ -2,8 +2,9 @@
 
 use crate::program::{Programs, Run, churn, pause, say, until};
 use crate::reader::{Reader, end, has_ended, is_gone};
+use heapglass_limits::{Child, Command};
 use heapglass_recorder::snapshot;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 use tracking_alloc_recording::snapshot_status;
 

@@ -14,6 +14,7 @@ mod memory;
 mod program;
 mod reader;
 mod refused;
+mod steady;
 mod stress;
 mod triggers;
 

@@ -1,9 +1,10 @@
 //! The programs that are copied. This binary runs itself as one of them.
 
+use heapglass_limits::{Child, Command};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{ChildStdin, ChildStdout, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use std::time::{Duration, Instant};
 
@@ -30,6 +31,7 @@ extern "C" fn instead_of_main() {
         crate::harm::PROGRAMS,
         crate::memory::PROGRAMS,
         crate::refused::PROGRAMS,
+        crate::steady::PROGRAMS,
         crate::stress::PROGRAMS,
         crate::triggers::PROGRAMS,
     ];
@@ -170,8 +172,12 @@ impl Run {
     }
 
     pub(crate) fn go_on(&mut self) {
+        self.write_line("");
+    }
+
+    pub(crate) fn write_line(&mut self, line: &str) {
         let input = self.input.as_mut().expect("its input");
-        input.write_all(b"\n").expect("it reads");
+        writeln!(input, "{line}").expect("it reads");
     }
 
     /// Waits for the end. All assertions of the program must hold.
@@ -210,7 +216,10 @@ pub(crate) fn new_path() -> PathBuf {
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "in vain: {what}");
+        assert!(
+            begun.elapsed() < heapglass_limits::limit(),
+            "in vain: {what}"
+        );
         std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -57,6 +57,27 @@ impl Reader {
         self.write(std::mem::offset_of!(Exchange, reader), process);
     }
 
+    /// Pauses the recording, or resumes it.
+    pub(crate) fn set_paused(&self, is_paused: bool) {
+        self.write(std::mem::offset_of!(Exchange, paused), is_paused.into());
+    }
+
+    /// Asks for another mode.
+    pub(crate) fn set_mode(&self, mode: u32, sample_bytes: u64) {
+        let offset = EXCHANGE_OFFSET + std::mem::offset_of!(Exchange, sample_bytes);
+        let written = self
+            .file
+            .write_all_at(&sample_bytes.to_le_bytes(), offset as u64);
+        written.expect("written");
+        self.write(std::mem::offset_of!(Exchange, mode), mode);
+    }
+
+    pub(crate) fn header(&self) -> HeaderValue {
+        let mut bytes = [0; HeaderValue::SIZE];
+        self.file.read_exact_at(&mut bytes, 0).expect("a header");
+        HeaderValue::parse(&bytes)
+    }
+
     /// Asks for a copy.
     pub(crate) fn ask(&self) -> u32 {
         let request = self.exchange().request + 1;
@@ -82,12 +103,10 @@ impl Reader {
     }
 
     pub(crate) fn memory(&self, copy: u32) -> Memory {
-        let mut bytes = [0; HeaderValue::SIZE];
-        self.file.read_exact_at(&mut bytes, 0).expect("a header");
         let path = format!("/proc/{copy}/mem");
         Memory {
             file: File::open(path).expect("the copy's memory"),
-            header: HeaderValue::parse(&bytes),
+            header: self.header(),
         }
     }
 }

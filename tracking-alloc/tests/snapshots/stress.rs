@@ -5,7 +5,8 @@
 
 use crate::program::{Programs, Run, say, until};
 use crate::reader::{Reader, end, has_ended};
-use std::process::{Child, Command, Stdio};
+use heapglass_limits::{Child, Command};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{Recording, snapshot_status};
 

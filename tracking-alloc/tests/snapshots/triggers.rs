@@ -3,13 +3,16 @@
 
 use crate::program::{Programs, Run, churn, pause, say, until};
 use crate::reader::{Memory, Reader, end, has_ended, is_gone};
-use std::process::{Command, Stdio};
+use heapglass_limits::Command;
+use std::process::Stdio;
 use tracking_alloc_recording::{ExchangeValue, Recording, snapshot_status, snapshot_trigger};
 
 pub(crate) const PROGRAMS: Programs = &[
     ("ends", ends),
     ("rises", rises),
     ("marks", marks),
+    ("crowded", crowded),
+    ("takes", takes),
     ("signalled", signalled),
     ("handles", handles),
     ("finishes", finishes),
@@ -156,6 +159,62 @@ fn a_larger_peak_has_a_copy_beside_the_one_that_the_reader_reads() {
     });
 }
 
+/// Has a peak, then takes two snapshots itself.
+fn takes() {
+    let mut kept = vec![vec![7_u8; 1_000]; 3_000];
+    kept.truncate(1_000);
+    pause();
+    for label in ["first", "second"] {
+        let taken = tracking_alloc::snapshot(label);
+        say(&format!("{taken:?}"));
+        pause();
+    }
+}
+
+#[test]
+fn a_snapshot_that_the_program_takes_does_not_wait_until_the_copy_of_a_peak_was_read() {
+    let mut run = start("takes", ",peak=2000000");
+    run.until_paused();
+    let (peak, read) = answer_of(&run, snapshot_trigger::PEAK);
+    Reader::attach(&run.path).set_seen(peak.answers);
+    run.go_on();
+    assert_eq!(run.until_paused(), ["Ok(())"]);
+    let (first, _) = answer_of(&run, snapshot_trigger::PROGRAM);
+    assert_eq!(first.answers, peak.answers + 1);
+    // The copy of the peak is still read.
+    assert_eq!(bytes(&read), peak.live_bytes);
+    Reader::attach(&run.path).set_seen(first.answers);
+    run.go_on();
+    assert_eq!(run.until_paused(), ["Ok(())"]);
+    let (second, memory) = answer_of(&run, snapshot_trigger::PROGRAM);
+    let recording = Recording::open(&run.path).expect("readable");
+    let label = recording.string(second.label);
+    assert_eq!(label.as_deref(), Some("second"));
+    assert_eq!(bytes(&memory), second.live_bytes);
+    for answer in [peak, first, second] {
+        end(answer.copy);
+    }
+    run.go_on();
+    run.succeeds();
+}
+
+#[test]
+fn a_snapshot_that_the_program_takes_replaces_the_copy_of_a_peak_that_nobody_has_seen() {
+    let mut run = start("takes", ",peak=2000000");
+    run.until_paused();
+    let (peak, _) = answer_of(&run, snapshot_trigger::PEAK);
+    run.go_on();
+    assert_eq!(run.until_paused(), ["Ok(())"]);
+    let (first, _) = answer_of(&run, snapshot_trigger::PROGRAM);
+    until("the end of the peak's copy", || has_ended(peak.copy));
+    end(first.copy);
+    run.go_on();
+    assert_eq!(run.until_paused(), ["Ok(())"]);
+    end(answer_of(&run, snapshot_trigger::PROGRAM).0.copy);
+    run.go_on();
+    run.succeeds();
+}
+
 /// Sets marks.
 fn marks() {
     tracking_alloc::mark("before");
@@ -179,6 +238,40 @@ fn a_mark_that_is_waited_for_has_a_copy() {
     end(answer.copy);
     run.go_on();
     run.succeeds();
+}
+
+/// Has a peak, a mark, and an end.
+fn crowded() {
+    let mut kept = vec![vec![7_u8; 1_000]; 3_000];
+    kept.truncate(1_000);
+    pause();
+    tracking_alloc::mark("after");
+    pause();
+    std::mem::forget(kept);
+}
+
+#[test]
+fn the_end_waits_for_a_slow_reader_and_a_mark_that_does_not_is_counted() {
+    let mut run = start("crowded", ",peak=2000000,mark=after,exit");
+    run.until_paused();
+    let (peak, read) = answer_of(&run, snapshot_trigger::PEAK);
+    run.go_on();
+    run.until_paused();
+    let reader = Reader::attach(&run.path);
+    assert_eq!(reader.exchange().answers, peak.answers);
+    assert_eq!(reader.header().missed_snapshots, 1, "that of the mark");
+    run.go_on();
+    // Longer than a mark waits.
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    assert!(run.child.try_wait().expect("asked").is_none());
+    reader.set_seen(peak.answers);
+    run.succeeds();
+    let (end_of_run, memory) = answer_of(&run, snapshot_trigger::EXIT);
+    assert_eq!(bytes(&memory), end_of_run.live_bytes);
+    assert_eq!(bytes(&read), peak.live_bytes);
+    assert_eq!(Reader::attach(&run.path).header().missed_snapshots, 1);
+    end(peak.copy);
+    end(end_of_run.copy);
 }
 
 /// Gets a signal.

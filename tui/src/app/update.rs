@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use heapglass_profiler::calltree::Levels;
+use heapglass_profiler::flamegraph::measure_of_arenas;
 use heapglass_profiler::profile::{Frames, Measure, State};
 use ratatui::layout::Position;
 
@@ -277,7 +279,10 @@ fn write(app: &mut App, format: Format) {
         ));
         return;
     }
-    let (tree, by) = app.views.picture(app.view, app.tree_options());
+    let (mut tree, by) = app.views.picture(app.view, app.tree_options());
+    if tree.levels == Levels::Arena && format == Format::Svg {
+        tree.measure = measure_of_arenas(&data.profile, None, tree.measure);
+    }
     let export = Export {
         data: Arc::clone(data),
         format,

@@ -61,6 +61,9 @@ pub(crate) enum Command {
     Theme,
     Sort,
     ReverseSort,
+    /// Sort by a column, counted among those that rows can be sorted by; by the same one again, in
+    /// reverse order.
+    SortBy(usize),
     Invert,
     /// Show all frames of stacks, or fold them again.
     AllFrames,

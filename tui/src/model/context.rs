@@ -43,7 +43,23 @@ impl Context<'_> {
 
     /// Returns the total of the measure over the process, which all shares refer to.
     pub(crate) fn whole(&self) -> u64 {
-        self.measure.of(self.data.profile.totals())
+        self.whole_of(self.data.profile.totals())
+    }
+
+    /// Returns these figures by the measure as the whole of shares: 0, so that there are none, if
+    /// figures do not add up.
+    pub(crate) fn whole_of(&self, figures: &Figures) -> u64 {
+        if self.adds_up() {
+            self.measure.of(figures)
+        } else {
+            0
+        }
+    }
+
+    /// Returns `true` if figures of the measure add up, so that each is a part of the whole.
+    /// Numbers of blocks and of other events of samples are lower bounds.
+    pub(crate) fn adds_up(&self) -> bool {
+        self.measure.is_bytes() || self.data.profile.capture().sampling.is_none()
     }
 
     /// Returns the share of a value in the total.

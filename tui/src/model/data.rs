@@ -128,12 +128,13 @@ impl Data {
         }
     }
 
-    /// Returns the mark in front of the total of a measure: `~` if the total is an estimate.
+    /// Returns the mark in front of the total of a measure: `~` if the total is an estimate, `>=`
+    /// if it is a lower bound.
     pub(crate) fn mark(&self, measure: Measure) -> &'static str {
-        if self.profile.counts_exactly(measure) {
-            ""
-        } else {
-            "~"
+        match measure {
+            _ if self.profile.counts_exactly(measure) => "",
+            _ if measure.is_bytes() => "~",
+            _ => ">=",
         }
     }
 

@@ -20,7 +20,7 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
     let bound = data.peak_exactness().swap_remove(0);
     let threads = profile.threads().iter().map(|thread| thread.count);
     let is_phase = |scope: &&Scope| !scope.kind.is_field();
-    let fields = profile.fields().nodes().len().saturating_sub(1);
+    let fields = profile.fields().places();
     // Count types as the list of types does.
     let types = profile
         .type_rows()
@@ -102,7 +102,6 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
             SymbolSource::Table(from) => format!("functions without lines from {}", from.display()),
             SymbolSource::Packed => "packed in the recording".to_owned(),
             SymbolSource::Missing(_) => "missing, see above".to_owned(),
-            _ => "known".to_owned(),
         };
         let path = clean(&module.path);
         let path = fit_end(&path, cells.saturating_sub(2));

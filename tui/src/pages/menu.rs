@@ -51,12 +51,14 @@ impl Menu {
 
     /// Returns the list of all measures.
     pub(crate) fn of_measures(current: Measure) -> Menu {
-        let items = Measure::ALL.iter().map(|measure| Item {
+        let items = Measure::COUNTED.iter().map(|measure| Item {
             text: measure.title().to_owned(),
             note: measure.name().to_owned(),
             command: Command::Measure(*measure),
         });
-        let at = Measure::ALL.iter().position(|measure| *measure == current);
+        let at = Measure::COUNTED
+            .iter()
+            .position(|measure| *measure == current);
         Menu::new("Measure", items.collect(), at.unwrap_or(0))
     }
 
@@ -85,7 +87,7 @@ impl Menu {
             note: row.keys.first().map_or_else(String::new, |key| key.label()),
             command: row.command,
         });
-        let measures = Measure::ALL.iter().map(|measure| Item {
+        let measures = Measure::COUNTED.iter().map(|measure| Item {
             text: format!("measure: {}", measure.title()),
             note: String::new(),
             command: Command::Measure(*measure),

@@ -1,10 +1,11 @@
 //! Tests of the whole program on a pseudo-terminal: what it writes for each kind of terminal, what
 //! it does with keys and the mouse, and that it restores the terminal.
 
+use heapglass_limits::{Child, Command};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
+use std::time::Instant;
 
 use heapglass_fixture as fixture;
 use heapglass_profiler::Early;
@@ -129,7 +130,7 @@ impl Terminal {
         let begun = Instant::now();
         while !self.text().contains(text) {
             assert!(
-                begun.elapsed() < Duration::from_secs(60) && self.read(),
+                begun.elapsed() < heapglass_limits::limit() && self.read(),
                 "no {text:?} on the screen:\n{}",
                 self.text()
             );
@@ -142,7 +143,7 @@ impl Terminal {
         let is_there = |written: &[u8]| String::from_utf8_lossy(written).contains(bytes);
         while !is_there(&self.written) {
             assert!(
-                begun.elapsed() < Duration::from_secs(60) && self.read(),
+                begun.elapsed() < heapglass_limits::limit() && self.read(),
                 "{bytes:?} was not written"
             );
         }

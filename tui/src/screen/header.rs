@@ -230,7 +230,7 @@ fn measure(app: &App, data: &Data) -> [String; 4] {
 /// other measures.
 fn exactness(measure: Measure, data: &Data) -> String {
     let profile = &data.profile;
-    if !profile.counts_exactly(measure) {
+    if !profile.counts_exactly(measure) && measure.is_bytes() {
         let interval = measure.interval(profile.totals());
         return interval.map_or_else(String::new, |interval| {
             format!(" ({})", measure.ends(interval))
@@ -260,6 +260,7 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
     parts.push(match (changed.verdict, percent.as_str()) {
         (Verdict::Equal, _) => "no change here".to_owned(),
         (Verdict::WithinBound, _) => "≈ here, within the error bounds".to_owned(),
+        (Verdict::NotKnown, _) => "change not known, both are lower bounds".to_owned(),
         (_, "") => format!("{text} here"),
         (_, percent) => format!("{text} ({percent}) here"),
     });

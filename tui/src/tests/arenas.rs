@@ -4,6 +4,7 @@ use heapglass_fixture as fixture;
 use heapglass_profiler::profile::{Profile, ScopeId, TypeId};
 
 use super::Screen;
+use super::habits::written_of;
 use crate::Options;
 
 fn arenas() -> Profile {
@@ -20,6 +21,9 @@ fn screen(width: u16, height: u16) -> Screen {
 
 super::snapshots! { screen:
     arenas_of_all: "7";
+}
+
+super::selected_rows! { rows_of_arenas, screen:
     arenas_that_are_gone: "7 j j";
     arenas_inside_by_type: "7 Enter j";
     arenas_fields_of_a_type: "7 Enter j Enter";
@@ -40,6 +44,63 @@ fn a_recording_without_arenas_says_how_to_name_one() {
             "after {keys}:\n{text}"
         );
     }
+}
+
+#[test]
+fn the_picture_has_a_measure_that_arenas_have() {
+    for (keys, measure) in [
+        ("7 x Enter", "live"),
+        ("7 m j Enter x Enter", "live"),
+        ("7 m j j Enter x Enter", "total"),
+        ("7 m j j j Enter x Enter", "live"),
+    ] {
+        let mut screen = screen(100, 30);
+        screen.app.title = format!("heapglass-arenas-{}.hg", std::process::id());
+        let (text, texts) = written_of(&mut screen, keys);
+        assert!(
+            text.contains("<svg") && text.contains("arena cities"),
+            "{keys}"
+        );
+        let command = format!("--by arena --measure {measure} -o");
+        assert!(texts[2].contains(&command), "{keys}: {texts:?}");
+    }
+    // Nothing is held any more.
+    let mut gone = arenas();
+    gone.parts().arenas.retain(|arena| arena.name == "request");
+    let mut screen = Screen::empty(100, 30, Options::default());
+    screen.app.title = format!("heapglass-gone-{}.hg", std::process::id());
+    screen.load(gone, false);
+    let (text, texts) = written_of(&mut screen, "7 x Enter");
+    assert!(text.contains("arena request"));
+    assert!(texts[2].contains("--measure total"), "{texts:?}");
+}
+
+#[test]
+fn instances_are_listed_below_an_arena_the_largest_first() {
+    let mut all = arenas();
+    for (number, moment) in all.parts().arenas[1].history.iter_mut().enumerate() {
+        // The third one is the largest.
+        if number == 4 {
+            moment.allocated_bytes = 100_000;
+        }
+    }
+    let mut screen = Screen::empty(120, 40, Options::default());
+    screen.load(all, false);
+    let text = screen.press("7 j j").text();
+    assert!(text.contains("largest instance"), "{text}");
+    let mut lines = text
+        .lines()
+        .skip_while(|line| !line.contains("instance allocated_bytes"));
+    lines.next().expect("the heading");
+    let first: Vec<&str> = lines.next().expect("a row").split_whitespace().collect();
+    assert!(
+        first.contains(&"#3") && first.contains(&"97.7"),
+        "{first:?}"
+    );
+    let last = lines
+        .find(|line| line.contains(" more"))
+        .expect("the others");
+    assert!(last.contains("more"), "{last}");
 }
 
 #[test]

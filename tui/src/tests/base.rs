@@ -83,35 +83,38 @@ fn of_snapshots(width: u16, height: u16) -> Screen {
 }
 
 super::snapshots! { sample:
+    base_sites: "5 s";
+}
+
+super::selected_rows! { rows_beside_a_base_of_cities, sample:
     base_overview: "";
     base_flamegraph: "2 j j j";
-    base_sites: "5 s";
     base_sites_by_owner: "5 b";
     base_threads: "6";
     base_about: "!";
 }
 
-super::snapshots! { of_fleet:
+super::selected_rows! { rows_beside_a_base_of_fleet, of_fleet:
     base_types: "3";
     base_fields: "4";
 }
 
-super::snapshots! { of_arenas:
+super::selected_rows! { rows_beside_a_base_of_arenas, of_arenas:
     base_arenas: "7";
 }
 
-super::snapshots! { of_moving:
+super::selected_rows! { rows_beside_a_base_of_moving, of_moving:
     base_time: "8";
     base_time_growth: "8 h v l l";
     base_leaks: "9 j";
     base_phases: "P j";
 }
 
-super::snapshots! { of_shop:
+super::selected_rows! { rows_beside_a_base_of_shop, of_shop:
     base_advice: "A j";
 }
 
-super::snapshots! { of_snapshots:
+super::selected_rows! { rows_beside_a_base_of_snapshots, of_snapshots:
     base_heap: "0 j j";
 }
 

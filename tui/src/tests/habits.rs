@@ -62,6 +62,44 @@ fn a_click_on_the_note_of_threads_selects_no_hidden_row() {
 }
 
 #[test]
+fn a_click_on_a_heading_sorts_and_a_second_one_reverses() {
+    for (view, heading) in [("5", "owner"), ("5 b b", "inclusive"), ("6", "freed")] {
+        let mut screen = Screen::sample(120, 40);
+        screen.press(view);
+        let text = screen.click(heading).text();
+        assert!(text.contains(&format!("{heading}▼")), "{view}:\n{text}");
+        assert!(text.contains("sorted by"), "{view}:\n{text}");
+        let text = screen.click(heading).text();
+        assert!(text.contains(&format!("{heading}▲")), "{view}:\n{text}");
+    }
+    // Threads are sorted by their total from the start, so a first click reverses them.
+    let text = Screen::sample(120, 40).press("6").click("total").text();
+    assert!(text.contains("total▲"), "{text}");
+    for (view, heading) in [("3", "values"), ("4", "self")] {
+        let mut screen = Screen::fleet(120, 40);
+        let text = screen.press(view).click(heading).text();
+        assert!(text.contains(&format!("{heading}▼")), "{view}:\n{text}");
+    }
+}
+
+#[test]
+fn an_inverted_flamegraph_lists_what_asked_for_the_blocks_and_not_the_entry_point() {
+    let mut screen = Screen::sample(120, 40);
+    let text = screen.press("2 i").text();
+    let lines = text
+        .lines()
+        .skip_while(|line| !line.contains("largest frames"));
+    let rows = lines.skip(1).take_while(|line| line.contains(" % "));
+    let names: Vec<String> = rows
+        .filter_map(|line| line.split_whitespace().rev().nth(1).map(str::to_owned))
+        .collect();
+    assert!(names.len() > 3, "{text}");
+    let distinct: std::collections::HashSet<&String> = names.iter().collect();
+    assert_eq!(distinct.len(), names.len(), "{names:?}\n{text}");
+    assert_eq!(names[0], "String::clone", "{text}");
+}
+
+#[test]
 fn a_command_is_found_by_what_it_does() {
     let mut screen = Screen::sample(100, 30);
     let all = screen.press("2 :").text();

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 use heapglass_fixture as fixture;
 use heapglass_profiler::profile::Profile;
@@ -54,7 +53,7 @@ impl Large {
             let was_computing = self.is_computing();
             update(&mut self.screen.app, Message::Computed);
             if self.is_computing() {
-                let patience = Duration::from_secs(60);
+                let patience = heapglass_limits::limit();
                 self.finished.recv_timeout(patience).expect("a job ends");
             } else if !was_computing {
                 return;

@@ -25,10 +25,11 @@ use heapglass_fixture as fixture;
 use heapglass_profiler::profile::{Figures, Profile, Thread};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Size;
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::layout::{Position, Rect, Size};
+use ratatui::style::Modifier;
 
-use crate::app::{App, update};
+use crate::app::{App, areas, update};
 use crate::model::{Data, Message};
 use crate::run::pointed;
 use crate::{Options, screen};
@@ -50,6 +51,27 @@ macro_rules! snapshots {
     )*};
 }
 use snapshots;
+
+/// Snapshots the rows that matter after `keys` at each of the sizes, all of a sample together: the
+/// first line of the view, and what is selected.
+macro_rules! selected_rows {
+    ($test:ident, $sample:path: $($name:ident: $keys:expr;)*) => {
+        #[test]
+        fn $test() {
+            let mut text = String::new();
+            $(
+                text.push_str(&format!("{} ({})\n", stringify!($name), $keys));
+                for (width, height) in crate::tests::SIZES {
+                    let mut screen = $sample(width, height);
+                    let rows = screen.press($keys).rows();
+                    text.push_str(&format!("{width}x{height}\n{rows}"));
+                }
+            )*
+            insta::assert_snapshot!(stringify!($test), text);
+        }
+    };
+}
+use selected_rows;
 
 /// An app on a test terminal.
 pub(crate) struct Screen {
@@ -157,6 +179,28 @@ impl Screen {
             .draw(|frame| screen::view(app, frame))
             .expect("drawing into memory");
         self.terminal.backend().buffer()
+    }
+
+    /// Returns the first line of the view, and each line with what is selected in it.
+    fn rows(&mut self) -> String {
+        let screen = Rect::from((Position::ORIGIN, self.app.size));
+        let [_, _, _, body, _] = areas(screen, &self.app);
+        let top = body.y;
+        let buffer = self.draw();
+        let line = |y: u16, of: &dyn Fn(&Cell) -> bool| {
+            let cells = (0..buffer.area.width).map(|x| &buffer[(x, y)]);
+            let cells = cells.filter(|cell| of(cell)).map(Cell::symbol);
+            cells.collect::<String>().trim_end().to_owned()
+        };
+        let is_selected = |cell: &Cell| cell.modifier.contains(Modifier::REVERSED);
+        let mut text = format!("  {}\n", line(top, &|_| true));
+        for y in top..buffer.area.height.saturating_sub(1) {
+            let selected = line(y, &is_selected);
+            if !selected.is_empty() {
+                text.push_str(&format!("> {selected}\n"));
+            }
+        }
+        text
     }
 
     /// Returns the characters on the screen.

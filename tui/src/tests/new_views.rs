@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::time::Duration;
 
 use heapglass_fixture as fixture;
 use heapglass_profiler::profile::{Measure, Merged, Profile, State};
 
-use super::{Screen, with_workers};
+use super::{Screen, selected_rows, snapshots, with_workers};
 use crate::Options;
 use crate::app::update;
 use crate::model::{Data, Message};
@@ -76,68 +75,66 @@ fn held(width: u16, height: u16) -> Screen {
     of(fixture::with_made_up_snapshots(), width, height)
 }
 
-/// Snapshots the screen after `keys` at three sizes.
-macro_rules! at_each_size {
-    ($sample:path: $($name:ident: $keys:expr;)*) => {$(
-        #[test]
-        fn $name() {
-            for (width, height) in [(80, 24), (120, 40), (200, 60)] {
-                let mut screen = $sample(width, height);
-                let text = screen.press($keys).text();
-                insta::assert_snapshot!(format!("{}_{width}x{height}", stringify!($name)), text);
-            }
-        }
-    )*};
+snapshots! { shop:
+    leaks_at_exit: "9 Enter j";
 }
 
-at_each_size! { shop:
+selected_rows! { rows_of_shop, shop:
     time_by_site_at_an_earlier_moment: "8 h h b j";
     time_growth_by_type: "8 h h v l l b b";
     advice_of_events: "A j";
     advice_searched: "A / reviews Enter";
-    leaks_at_exit: "9 Enter j";
 }
 
-at_each_size! { moving:
+snapshots! { moving:
     time_at_the_peak: "8";
+    phases: "P j";
+}
+
+selected_rows! { rows_of_moving, moving:
     time_growth_by_owner: "8 h v l l j";
     leaks_that_are_left: "9 j";
-    phases: "P j";
     time_searched: "8 / visit Enter";
     leaks_searched: "9 / visit Enter n";
     phases_searched: "P / parse Enter n";
 }
 
-at_each_size! { running:
+selected_rows! { rows_of_running, running:
     leaks_of_a_running_program: "9 j";
     time_now: "8 l l";
 }
 
-at_each_size! { read_twice:
+selected_rows! { rows_of_read_twice, read_twice:
     rates_of_owners: "";
 }
 
-at_each_size! { held:
+snapshots! { held:
     heap: "0 j j";
-    heap_of_another_snapshot: "0 ]";
-    heap_compared: "0 v ] j";
-    heap_searched: "0 / attributes Enter n";
     advice_of_a_snapshot: "A";
 }
 
-at_each_size! { workers:
+selected_rows! { rows_of_held, held:
+    heap_of_another_snapshot: "0 ]";
+    heap_compared: "0 v ] j";
+    heap_searched: "0 / attributes Enter n";
+}
+
+selected_rows! { rows_of_workers, workers:
     threads_searched: "6 / worker-1$ Enter";
     threads_of_a_row_searched: "6 / worker-1$ Enter Enter";
 }
 
-at_each_size! { Screen::sample:
+selected_rows! { rows_of_a_program_without_snapshots, Screen::sample:
     heap_without_a_snapshot: "0";
 }
 
-at_each_size! { sampled:
+snapshots! { sampled:
+    sampled_sites: "5";
+}
+
+selected_rows! { rows_of_sampled, sampled:
     sampled_overview: "";
     sampled_about: "!";
-    sampled_sites: "5";
     sampled_time: "8 h v l";
     sampled_leaks: "9";
     sampled_heap: "0";
@@ -267,7 +264,7 @@ fn views_of_a_large_recording_are_computed_on_another_thread() {
             let was_computing = is_computing(screen);
             update(&mut screen.app, Message::Computed);
             if is_computing(screen) {
-                let patience = Duration::from_secs(60);
+                let patience = heapglass_limits::limit();
                 let result = finished.recv_timeout(patience).expect("a job ends");
                 result.expect("no panic");
             } else if !was_computing {

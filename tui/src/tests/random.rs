@@ -212,7 +212,7 @@ fn broken_fleet() -> Profile {
             1 => scope.parent = scopes - 1,
             2 => scope.value_type = Some(nowhere),
             3 => scope.entered = u64::MAX,
-            4 => scope.retained_bytes = Some(i64::MIN),
+            4 => scope.stayed_bytes = Some(i64::MIN),
             _ => scope.name = "長い\u{1b}".repeat(3_000),
         }
     }

@@ -1,6 +1,6 @@
 //! Whole screens of real programs.
 
-use super::{Screen, snapshots};
+use super::{Screen, selected_rows, snapshots};
 use crate::Options;
 use heapglass_fixture as fixture;
 use heapglass_profiler::profile::{Frames, Measure};
@@ -100,25 +100,34 @@ fn brackets_go_through_stacks_that_look_different() {
 }
 
 snapshots! { jaq:
+    jaq_sites: "5";
+}
+
+selected_rows! { rows_of_jaq, jaq:
     jaq_overview: "";
     jaq_flamegraph: "2 j j";
-    jaq_sites: "5";
     jaq_sites_by_function: "5 b b";
 }
 
 snapshots! { ripgrep:
+    ripgrep_sites: "5";
+}
+
+selected_rows! { rows_of_ripgrep, ripgrep:
     ripgrep_overview: "";
     ripgrep_flamegraph: "2 j j";
-    ripgrep_sites: "5";
 }
 
 snapshots! { server:
     server_overview: "";
+}
+
+selected_rows! { rows_of_server, server:
     server_flamegraph: "2 j j";
     server_sites: "5";
 }
 
-snapshots! { shop:
+selected_rows! { rows_of_shop, shop:
     shop_overview: "";
     shop_flamegraph: "2 j j";
     shop_types: "3";

@@ -2,39 +2,46 @@
 
 use heapglass_profiler::profile::{Profile, State, TypeId};
 
-use super::{Screen, fleet, profile, snapshots, with_workers};
+use super::{Screen, fleet, profile, selected_rows, snapshots, with_workers};
 use crate::Options;
 use crate::app::update;
 use crate::model::Message;
 
 snapshots! { Screen::sample:
     overview: "";
-    overview_by_temporary_bytes: "m m m m m Enter j";
     flamegraph: "2";
+    sites: "5 j";
+    sites_by_function: "5 b b j";
+    threads: "6 j";
+    help_of_the_flamegraph: "2 ?";
+    about_the_recording: "!";
+}
+
+selected_rows! { rows_of_cities, Screen::sample:
+    overview_by_temporary_bytes: "m m m m m Enter j";
     flamegraph_with_a_frame_selected: "2 j j l h j j";
     flamegraph_zoomed: "2 j j j j j Enter j";
     flamegraph_searched: "2 / clone Enter n";
     flamegraph_same_symbol: "2 G #";
     flamegraph_inverted_with_phases: "2 i p";
     flamegraph_while_typing_a_bad_regex: "2 / (clone";
-    sites: "5 j";
     sites_in_the_stack_with_source: "5 Enter j k";
     sites_sorted_by_function: "5 s s s s";
     sites_filtered: "5 / shard Enter G";
     sites_of_one_owner: "1 j Enter";
     sites_by_owner: "5 b j";
-    sites_by_function: "5 b b j";
     sites_by_function_with_callees: "5 b b s / main Enter";
     sites_of_a_crate: "5 b b b Enter";
     sites_by_module: "5 b b b b";
     sites_none: "5 / nothing-is-called-so Enter";
-    threads: "6 j";
-    help_of_the_flamegraph: "2 ?";
-    about_the_recording: "!";
 }
 
 snapshots! { Screen::fleet:
     types: "3 j";
+    fields: "4 j";
+}
+
+selected_rows! { rows_of_fleet, Screen::fleet:
     types_of_blocks_sorted: "3 m m m m Enter s s s s j";
     types_filtered: "3 / sailor Enter";
     types_none: "3 / nothing-is-called-so Enter";
@@ -43,7 +50,6 @@ snapshots! { Screen::fleet:
     types_sites_in_a_field: "3 / string$ Enter Enter Enter";
     types_footprints: "3 f G";
     types_inside_a_footprint: "3 f j Enter j j";
-    fields: "4 j";
     flamegraph_by_field: "2 b j j";
     flamegraph_by_type: "2 b b j j j";
     flamegraph_of_a_field: "4 / cargo Enter n o";

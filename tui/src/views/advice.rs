@@ -1,7 +1,8 @@
-//! Advice: changes that save memory, the largest saving first. Enter leads to the site of a
-//! finding. Texts are computed when something changes, never while drawing.
+//! Advice: changes that save memory, by what they save, the largest saving of each list first.
+//! Enter leads to the site of a finding. Texts are computed when something changes, never while
+//! drawing.
 
-use heapglass_profiler::advice::{Finding, OVERLAP, SAMPLED, Texts};
+use heapglass_profiler::advice::{Finding, OVERLAP, SAMPLED, SavesOf, Texts};
 use heapglass_profiler::table::{By, Heading};
 use heapglass_profiler::units::{Bytes, Count, counted};
 use ratatui::buffer::Buffer;
@@ -211,6 +212,10 @@ impl View for Advice {
                 }
             })
             .only_if(is_wide)
+            .left("of", 9, |line, _| {
+                let saves_of = line.finding.saves_of().map_or("", SavesOf::name);
+                (saves_of.to_owned(), theme::dim())
+            })
             .left("change", 18, move |line, _| {
                 (kind(line).name().to_owned(), theme::key())
             })
@@ -218,7 +223,7 @@ impl View for Advice {
                 (line.texts.place.clone(), theme::plain())
             })
             .shortened(fit_middle)
-            .only_if(area.width >= 72)
+            .only_if(area.width >= 96)
             .left("owner", 0, |line, _| {
                 (line.texts.owner.clone(), theme::plain())
             })

@@ -70,11 +70,11 @@ impl Breakdown {
             None => (data.type_label(whole_type).into_owned(), "field"),
         };
         let mut sums: BTreeMap<(Option<TypeId>, u32), (Figures, u64)> = BTreeMap::new();
-        let sites = data.profile.sites().iter().zip(listed);
-        for (site, _) in sites.filter(|(_, is_listed)| *is_listed) {
+        let sites = data.profile.sites().iter().zip(listed).enumerate();
+        for (index, (site, _)) in sites.filter(|(_, (_, is_listed))| *is_listed) {
             let key = match whole_field {
                 Some(node) => (data.profile.type_id_of(site), node),
-                None => (whole_type, data.profile.fields().field_of(site.scope)),
+                None => (whole_type, data.profile.fields().field_of_site(index)),
             };
             let (figures, sites) = sums.entry(key).or_default();
             figures.add(&site.figures);
@@ -103,7 +103,7 @@ impl Breakdown {
             })
             .collect();
         let key = |part: &Part| {
-            let value = cx.measure.of(&part.figures);
+            let value = cx.measure.shown(&part.figures);
             let total = part.figures.total_bytes;
             (Reverse(value), part.full.clone(), Reverse(total))
         };
@@ -142,7 +142,7 @@ impl Breakdown {
     pub(crate) fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         let [table, details] = with_details(area, cx.lines_below(DETAILS));
         let whole = cx.sum(self.list.rows.iter().map(|part| &part.figures));
-        let value = |part: &Part| cx.measure.of(&part.figures);
+        let value = |part: &Part| cx.measure.shown(&part.figures);
         let empty = "no blocks: nothing was allocated";
         Table::new(cx)
             .share(Heading::SHARE_OF_IT, value, whole)

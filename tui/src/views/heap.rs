@@ -6,11 +6,11 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use heapglass_profiler::diff::{HeldBy, HeldChange, HeldSide, compare_held};
+use heapglass_profiler::diff::{HeldChange, HeldSide, compare_held};
 use heapglass_profiler::profile::Measure;
 use heapglass_profiler::table::{
-    By, Heading, HeldMeasure, HolderRow, HolderRowName, SnapshotAt, all_snapshots, holders,
-    holders_of, snapshot_at,
+    By, Heading, HolderRow, HolderRowName, SnapshotAt, all_snapshots, holders, holders_of,
+    snapshot_at,
 };
 use heapglass_profiler::units::{Bytes, Count, counted};
 use ratatui::buffer::Buffer;
@@ -108,8 +108,8 @@ impl Request {
                 at,
             })
         });
-        let changes = sides
-            .map(|[base, new]| compare_held(base, new, HeldBy::Holder, HeldMeasure::Retained).rows);
+        let changes =
+            sides.map(|[base, new]| compare_held(base, new, By::Holder, Measure::Retained).rows);
         Filled {
             request: self.clone(),
             rows,
@@ -407,6 +407,13 @@ impl View for Heap {
         }
     }
 
+    fn heading_at(&self, at: Position, cx: &Context<'_>) -> Option<usize> {
+        let [_, body, _] = panes(cx, cx.area());
+        let lines = self.lines();
+        let column = table(self.sort, cx, None, 0).heading_at(at, body, &lines);
+        column.filter(|_| self.changes.is_none())
+    }
+
     fn source_line(&self, _: &Context<'_>) -> Option<SourceLine> {
         let site = *self.selected()?.sites.first()?;
         let data = &self.shown.as_ref()?.data;
@@ -461,17 +468,8 @@ impl View for Heap {
         about = self.found(cx).map_or(about, |found| vec![found]);
         about.extend(at.notes());
         lines.line(&clean(&about.join(". ")), theme::dim());
-        let list = self.tree.list.filter_map(|tree| {
-            let row = self.rows.get(tree.node as usize)?;
-            let holder = row.parent.and_then(|parent| self.rows.get(parent));
-            let name = row.name.below(holder.map(|holder| &holder.name));
-            Some(Line {
-                tree: *tree,
-                row,
-                name,
-            })
-        });
-        let whole = at.whole(HeldMeasure::Retained);
+        let list = self.lines();
+        let whole = at.whole(Measure::Retained);
         table(self.sort, cx, Some(&self.search.matches), whole).render(
             body,
             buffer,
@@ -534,12 +532,13 @@ fn table<'a>(
     let is_found = move |line: &Line<'_>| found.is_some_and(|found| found.contains(line.tree.node));
     Table::sorted(cx, sort)
         .share(Heading::SHARE, retained, whole)
-        .figure(Heading::HELD, retained)
+        .right(Heading::HELD, |line| line.row.held.retained_text())
+        .by_size(move |line: &Line<'_>| Some(retained(line)))
         .figure(Heading::OWN, |line| line.row.held.own.bytes)
         .right(Heading::UNUSED, |line| {
             line.row.held.unused_text().unwrap_or_default()
         })
-        .by_size(|line: &Line<'_>| line.row.held.of(HeldMeasure::Unused))
+        .by_size(|line: &Line<'_>| line.row.held.of(Measure::Unused))
         .figure(Heading::BLOCKS, |line| line.row.held.own.blocks)
         .only_if_sorted_or(cx.body.width >= 100)
         .left("holder", 0, move |line, cells| {
@@ -553,7 +552,8 @@ fn table<'a>(
             (format!("{branch}{}{mark}", line.name), style)
         })
         .shortened(fit_branch)
-        .left("type", 0, |line, _| {
+        // Of a holder that is a site, the name is the type.
+        .left("type, or owner and line", 0, |line, _| {
             let text = match &line.row.name {
                 HolderRowName::Place { type_key, .. } => type_key.clone().unwrap_or_default(),
                 HolderRowName::Site(label) => label.owner_and_source(),
@@ -566,6 +566,20 @@ fn table<'a>(
 }
 
 impl Heap {
+    /// Returns the visible holders.
+    fn lines(&self) -> List<Line<'_>> {
+        self.tree.list.filter_map(|tree| {
+            let row = self.rows.get(tree.node as usize)?;
+            let holder = row.parent.and_then(|parent| self.rows.get(parent));
+            let name = row.name.below(holder.map(|holder| &holder.name));
+            Some(Line {
+                tree: *tree,
+                row,
+                name,
+            })
+        })
+    }
+
     /// Draws the selected holder: the path that holds it, and its figures.
     fn details(&self, row: &HolderRow, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         let key = row.key(&self.rows);
@@ -575,7 +589,7 @@ impl Heap {
         let mut lines = Lines::details(area, buffer, &place, name);
         let held = &row.held;
         let mut items = vec![
-            format!("retains {}", Bytes(held.retained_bytes)),
+            format!("retains {}", held.retained_text()),
             format!(
                 "own {} in {}",
                 Bytes(held.own.bytes),
@@ -584,6 +598,8 @@ impl Heap {
         ];
         let unused = held.unused_text();
         items.extend(unused.map(|unused| format!("unused capacity {unused}")));
+        let several = row.several(&self.rows, 3);
+        items.extend(several.map(|by| format!("held by {}", clean(&by))));
         items.push(counted(row.sites.len() as u64, "site"));
         if let Some(site) = row.sites.first() {
             let site = cx.data.site(*site);

@@ -3,7 +3,7 @@
 //! opens them. Order is computed when something changes, never while drawing.
 
 use heapglass_profiler::leaks::{Kind, LeakRow, Leaks};
-use heapglass_profiler::profile::{Figures, Measure, State};
+use heapglass_profiler::profile::{Figures, Measure, Number, State};
 use heapglass_profiler::table::{By, Heading, SiteLabel};
 use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
@@ -11,7 +11,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
 use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, SourceLine, ViewId};
-use crate::text::{clean, fit_middle, fit_owner, fit_type};
+use crate::text::{clean, fit_owner, fit_place, fit_types};
 use crate::theme;
 use crate::views::View;
 use crate::views::name_widths::NameWidths;
@@ -94,7 +94,7 @@ impl Line {
 
     fn live(&self) -> (u64, u64) {
         match self {
-            Line::Row(row) => (row.figures.live_bytes, row.figures.live_blocks),
+            Line::Row(row) => live_of(&row.figures),
             Line::Group { live, .. } => *live,
         }
     }
@@ -109,7 +109,12 @@ fn live(lines: &[Line]) -> (u64, u64) {
     let mut sum = Figures::default();
     let rows = lines.iter().filter_map(Line::row);
     rows.for_each(|row| sum.add(&row.figures));
-    (sum.live_bytes, sum.live_blocks)
+    live_of(&sum)
+}
+
+/// Returns the live bytes and blocks of figures, or a lower bound of blocks if samples were taken.
+fn live_of(figures: &Figures) -> (u64, u64) {
+    (figures.live_bytes, figures.number("live_blocks").value)
 }
 
 /// Returns the areas of title, table and details.
@@ -232,6 +237,14 @@ impl View for LeakList {
         None
     }
 
+    fn heading_at(&self, at: Position, cx: &Context<'_>) -> Option<usize> {
+        let [_, body, _] = panes(cx, cx.area());
+        let rows = &self.list.rows;
+        let shown = rows.get(self.list.cursor.top..).unwrap_or_default();
+        let shown = shown.get(..rows_in(body)).unwrap_or(shown);
+        table(self.sort, cx, shown).heading_at(at, body, &self.list)
+    }
+
     fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
         let [_, body, _] = panes(cx, cx.area());
         self.list.select_at(at, body)
@@ -294,9 +307,9 @@ fn heading(data: &Data, leaks: Option<&Leaks>) -> String {
     let title = Measure::Live.title_in(profile.process().state);
     let when = title.trim_start_matches("bytes ");
     let mut text = format!(
-        "{mark}{} {when} in {mark}{}",
+        "{mark}{} {when} in {}",
         Bytes(totals.live_bytes),
-        counted(totals.live_blocks, "block")
+        profile.number("live_blocks").of("block")
     );
     let Some(leaks) = leaks else {
         return text;
@@ -392,11 +405,12 @@ fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Line]) -> Table<'a, Line>
             };
             (line.label().what, style)
         })
-        .shortened(fit_type)
-        .left("where", widths.location, |line, _| {
-            (line.label().location, theme::plain())
+        .shortened_together(fit_types)
+        .left("where", widths.location, |line, cells| {
+            let label = line.label();
+            let place = fit_place(&label.location, label.place(), cells);
+            (place, theme::plain())
         })
-        .shortened(fit_middle)
         .only_if(widths.location > 0)
         .left("owner", widths.owner, |line, _| {
             (line.label().owner_and_source(), theme::plain())
@@ -415,12 +429,17 @@ impl LeakList {
         let names: Vec<_> = names.map(|name| clean(name)).collect();
         lines.line(&names.join(" · "), theme::strong());
         let figures = &row.figures;
-        let mut items = vec![amount("live", figures.live_bytes, figures.live_blocks)];
+        let number = |key| figures.number(key);
+        let mut items = vec![amount("live", figures.live_bytes, number("live_blocks"))];
         items.extend(interval(Measure::Live, figures));
         if profile.process().merged.is_none() {
-            items.push(amount("then", row.grown.from.0, row.grown.from.1));
+            let (bytes, blocks) = row.grown.from;
+            items.push(match figures.samples() {
+                Some(_) => format!("then ~{}", Bytes(bytes)),
+                None => amount("then", bytes, Number::exact(blocks)),
+            });
         }
-        items.push(format!("freed {}", Count(figures.freed_blocks)));
+        items.push(format!("freed {}", number("freed_blocks")));
         items.extend(row.age.text().map(|age| format!("median age {age}")));
         lines.flow(&items, theme::plain());
         lines.flow(&profile.block_details(&row.sites, figures), theme::dim());

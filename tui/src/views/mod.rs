@@ -63,16 +63,25 @@ pub(crate) trait View {
         None
     }
 
-    /// Handles the mouse, at a position in the view: the wheel moves, a click selects, and a click
-    /// on the selection enters it.
+    /// Returns the column to sort by whose heading is at a position in the view.
+    fn heading_at(&self, _at: Position, _cx: &Context<'_>) -> Option<usize> {
+        None
+    }
+
+    /// Handles the mouse, at a position in the view: the wheel moves, a click selects, a click on
+    /// the selection enters it, and a click on a heading sorts.
     fn pointed(&mut self, pointer: Pointer, cx: &Context<'_>) -> Outcome {
         match pointer.action {
             Action::WheelUp => wheel(self, Command::Up, cx),
             Action::WheelDown => wheel(self, Command::Down, cx),
-            Action::Press if self.select_at(pointer.at, cx) == Some(true) => {
-                self.command(Command::Enter, cx)
-            }
-            Action::Press | Action::Drag => Outcome::Done,
+            Action::Press => match self.heading_at(pointer.at, cx) {
+                Some(column) => self.command(Command::SortBy(column), cx),
+                None if self.select_at(pointer.at, cx) == Some(true) => {
+                    self.command(Command::Enter, cx)
+                }
+                None => Outcome::Done,
+            },
+            Action::Drag => Outcome::Done,
         }
     }
 

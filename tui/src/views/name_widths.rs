@@ -36,13 +36,16 @@ impl NameWidths {
     /// names fit, those of rows with next to nothing take only the width that the others leave.
     pub(crate) fn of(rows: &[(&SiteLabel, u64)], all: usize) -> NameWidths {
         let most = all * 3 / 5;
+        // The phase goes first: it shows where there is room.
+        let with_phases = rows.iter().map(|(label, _)| width(&clean(&label.location)));
+        let with_phases = with_phases.max().unwrap_or(0);
         let needs = |least: u64| {
             let (mut what, mut location, mut owner) = (12, 5, 5);
             let rows = rows.iter().filter(|(_, value)| *value >= least);
             for label in rows.map(|(label, _)| label) {
                 let named = label.owner_and_source();
                 what = what.max(width(&clean(&label.what)));
-                location = location.max(width(&clean(&label.location)));
+                location = location.max(width(&clean(label.place())));
                 owner = owner.max(width(&fit_owner(&clean(&named), most)));
             }
             (what, location, owner)
@@ -71,7 +74,8 @@ impl NameWidths {
         what += more;
         rest -= more;
         if shown > 0 {
-            shown += all_location.saturating_sub(shown).min(rest / 2);
+            let location = all_location.max(with_phases);
+            shown += location.saturating_sub(shown).min(rest / 2);
         }
         let gaps = if shown > 0 { 2 } else { 1 };
         NameWidths {

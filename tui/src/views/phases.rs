@@ -80,7 +80,7 @@ fn in_order(cx: &Context<'_>) -> Option<Vec<Line>> {
     let parents: Vec<Option<usize>> = details.iter().map(|(_, detail)| around(detail)).collect();
     let weights: Vec<u64> = details
         .iter()
-        .map(|(row, detail)| cx.measure.of(inclusive(row, detail)))
+        .map(|(row, detail)| cx.measure.shown(inclusive(row, detail)))
         .collect();
     let ordered = preorder(&parents, &weights, usize::MAX).into_iter();
     let line = |(at, depth): (usize, usize)| {
@@ -122,7 +122,7 @@ impl PhaseTree {
                 SearchNode {
                     parent,
                     is_match: pattern.is_match(&line.name),
-                    value: cx.measure.of(inclusive(&line.row, &line.detail)),
+                    value: cx.measure.shown(inclusive(&line.row, &line.detail)),
                 }
             }))
         });
@@ -193,7 +193,7 @@ impl View for PhaseTree {
             ..timeline::Overlay::default()
         };
         timeline::render(cx.data, overlay, chart, buffer);
-        let value = |line: &Line| cx.measure.of(inclusive(&line.row, &line.detail));
+        let value = |line: &Line| cx.measure.shown(inclusive(&line.row, &line.detail));
         let has = |is: fn(&PhaseDetail) -> bool| {
             let mut lines = self.list.rows.iter();
             lines.any(|line| is(&line.detail))
@@ -203,7 +203,7 @@ impl View for PhaseTree {
             .share(Heading::SHARE, value, cx.whole())
             .figure(Heading::inclusive(cx.measure), value)
             .figure(Heading::own(cx.measure), |line| {
-                cx.measure.of(&line.row.figures)
+                cx.measure.shown(&line.row.figures)
             })
             .only_if(is_wide)
             .change(By::Phase, Heading::OWN_CHANGE, |line| {
@@ -214,8 +214,8 @@ impl View for PhaseTree {
                 let unknown = if line.detail.entered > 0 { "-" } else { "" };
                 known.unwrap_or_else(|| unknown.to_owned())
             })
-            .right(Heading::RETAINED, |line| {
-                line.detail.retained_bytes.map_or_else(String::new, signed)
+            .right(Heading::STAYED, |line| {
+                line.detail.stayed_bytes.map_or_else(String::new, signed)
             })
             .some(Heading::ENTERED, |line| line.detail.entered)
             .only_if(is_wide)

@@ -39,6 +39,15 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('N')] => Previous, "", "go to previous match";
 };
 
+/// Returns the whole of shares: 0, so that there are none, if figures do not add up.
+fn whole(cx: &Context<'_>) -> u64 {
+    if !cx.adds_up() {
+        return 0;
+    }
+    let own = By::Thread.measure(cx.measure);
+    own.of(cx.data.profile.totals())
+}
+
 /// The threads, with a selection.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
@@ -52,8 +61,8 @@ pub(crate) struct Threads {
 impl Threads {
     fn table<'a>(&self, cx: &'a Context<'_>) -> Table<'a, Arc<Row>> {
         let own = By::Thread.measure(cx.measure);
-        let value = move |row: &Arc<Row>| own.of(&row.figures);
-        let whole = own.of(cx.data.profile.totals());
+        let value = move |row: &Arc<Row>| own.shown(&row.figures);
+        let whole = whole(cx);
         let is_group = self.opened.is_none();
         let identity = move |row: &Arc<Row>| is_group.then(|| Identity::named(&row.key));
         let mut table = Table::sorted(cx, self.sort)
@@ -62,11 +71,11 @@ impl Threads {
             .change(By::Thread, Heading::CHANGE, identity)
             .figure(Heading::FREED, |row| row.figures.freed_bytes)
             .figure(Heading::blocks_of(own), move |row| {
-                own.blocks(&row.figures).0
+                own.blocks(&row.figures).0.value
             });
         let others = [Measure::Total, Measure::Temporary];
         for measure in others.into_iter().filter(|other| *other != own) {
-            let value = move |row: &Arc<Row>| measure.of(&row.figures);
+            let value = move |row: &Arc<Row>| measure.shown(&row.figures);
             let column = table.figure(Heading::of(measure), value);
             table = column.only_if(cx.body.width >= 100);
         }
@@ -147,7 +156,7 @@ fn members(row: &Row, measure: Measure) -> Option<Vec<Arc<Row>>> {
         return None;
     }
     let mut members: Vec<Arc<Row>> = detail.rows().into_iter().map(Arc::new).collect();
-    members.sort_by_key(|row| Reverse(measure.of(&row.figures)));
+    members.sort_by_key(|row| Reverse(measure.shown(&row.figures)));
     Some(members)
 }
 
@@ -191,6 +200,11 @@ impl View for Threads {
         self.list.select_at(at, table)
     }
 
+    fn heading_at(&self, at: Position, cx: &Context<'_>) -> Option<usize> {
+        let [table, _] = self.panes(cx.area());
+        self.table(cx).heading_at(at, table, &self.list)
+    }
+
     fn rows_by(&self) -> Option<By> {
         // The base is compared by row, not by the threads of a row.
         self.opened.is_none().then_some(By::Thread)
@@ -211,16 +225,16 @@ impl View for Threads {
         // Of a row that is listed for some of its threads, only these count.
         let value = |row: &Arc<Row>| {
             if pattern.is_match(&row.key) {
-                own.of(&row.figures)
+                own.shown(&row.figures)
             } else {
-                let found = matching(pattern, row).map(|figures| own.of(figures));
+                let found = matching(pattern, row).map(|figures| own.shown(figures));
                 found.fold(0, u64::saturating_add)
             }
         };
         let values = self.list.rows.iter().map(value);
         let value = values.fold(0, u64::saturating_add);
         let part = || {
-            let share = Share::of(value, own.of(cx.data.profile.totals()));
+            let share = Share::of(value, whole(cx));
             format!("{share} of all")
         };
         let noun = if self.opened.is_some() {

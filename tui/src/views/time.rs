@@ -323,9 +323,9 @@ fn moment_text(data: &Data, moment: Moment) -> String {
     let mark = data.mark(Measure::Live);
     let share = Share::of(bytes, profile.totals().peak_bytes);
     let mut text = format!(
-        "{mark}{} live in {mark}{}, {share} of the peak",
+        "{mark}{} live in {}, {share} of the peak",
         Bytes(bytes),
-        counted(blocks, "block")
+        blocks.of("block")
     );
     if let Some(total) = moment.total_bytes(profile) {
         text.push_str(&format!("; {} allocated so far", Bytes(total)));
@@ -344,16 +344,16 @@ fn moment_text(data: &Data, moment: Moment) -> String {
 
 /// Returns the growth of the whole process between two moments.
 fn growth_text(data: &Data, growth: &Growth<'_>) -> String {
-    let (bytes, blocks) = growth.total.difference();
+    let (bytes, _) = growth.total.difference();
     let mark = data.mark(Measure::Live);
-    let mut text = format!(
-        "{mark}{} in {mark}{} blocks, in {}",
-        signed(bytes),
-        Measure::Blocks.difference(blocks.into()),
-        Nanos(growth.span_ns())
-    );
+    let mut text = format!("{mark}{}", signed(bytes));
+    if let Some(blocks) = growth.blocks_text(&growth.total) {
+        text.push_str(&format!(" in {blocks} blocks"));
+    }
+    text.push_str(&format!(", in {}", Nanos(growth.span_ns())));
     if let Some((bytes, blocks)) = growth.rate_texts(&growth.total) {
-        text.push_str(&format!(": {bytes} and {blocks} blocks/s"));
+        text.push_str(&format!(": {bytes}"));
+        text.extend(blocks.map(|blocks| format!(" and {blocks}")));
     }
     if let Some(allocated) = growth.allocated_bytes() {
         text.push_str(&format!("; {} allocated", Bytes(allocated)));
@@ -392,7 +392,13 @@ fn lines_at(data: &Data, moment: Moment, by: By) -> Vec<Line> {
                 .first()
                 .and_then(|&site| data.site(site as u32)?.owner),
             note: notes.join(", "),
-            grown: Grown::new((0, 0), (row.figures.live_bytes, row.figures.live_blocks)),
+            grown: Grown::new(
+                (0, 0),
+                (
+                    row.figures.live_bytes,
+                    row.figures.number("live_blocks").value,
+                ),
+            ),
             ..Line::named(identity, &row.key, by)
         }
     })
@@ -619,12 +625,18 @@ impl Time {
         let table = Table::new(cx);
         let table = if self.compared().is_some() {
             let size = |line: &Arc<Line>| line.grown.difference();
+            // The difference of two lower bounds is not known.
+            let is_counted = cx.data.profile.capture().sampling.is_none();
             table
                 .right(Heading::GROWN, move |line| signed(size(line).0))
                 .right(Heading::GROWN_RATE, |line| line.rate.clone())
                 .only_if(is_wide)
                 .right(Heading::GROWN_BLOCKS, move |line| {
-                    Measure::Blocks.difference(size(line).1.into())
+                    if is_counted {
+                        Measure::Blocks.difference(size(line).1.into())
+                    } else {
+                        "-".to_owned()
+                    }
                 })
                 .figure(Heading::THEN, |line| line.grown.from.0)
                 .only_if(is_wide)

@@ -1,7 +1,7 @@
 //! Lines of text from top to bottom. Lines that do not fit into the area are left out.
 
-use heapglass_profiler::profile::{Figures, Measure};
-use heapglass_profiler::units::{Bytes, Count};
+use heapglass_profiler::profile::{Figures, Measure, Number};
+use heapglass_profiler::units::Bytes;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -91,14 +91,15 @@ impl<'a> Lines<'a> {
 }
 
 /// Formats bytes with their blocks: `live 1.5 KiB (3)`.
-pub(crate) fn amount(name: &str, bytes: u64, blocks: u64) -> String {
-    format!("{name} {} ({})", Bytes(bytes), Count(blocks))
+pub(crate) fn amount(name: &str, bytes: u64, blocks: Number) -> String {
+    format!("{name} {} ({blocks})", Bytes(bytes))
 }
 
 /// Returns the ends between which the exact figure lies, if the figures are estimates:
 /// `peak 1.1 .. 2.0 MiB (95 %)`.
 pub(crate) fn interval(measure: Measure, figures: &Figures) -> Option<String> {
-    let ends = measure.ends(measure.interval(figures)?);
+    let interval = measure.interval(figures).filter(|_| measure.is_bytes())?;
+    let ends = measure.ends(interval);
     Some(format!("{} {ends} (95 %)", measure.name()))
 }
 
@@ -106,21 +107,21 @@ pub(crate) fn interval(measure: Measure, figures: &Figures) -> Option<String> {
 /// Reallocations are included if there were any.
 pub(crate) fn all_figures(measure: Measure, f: &Figures) -> Vec<String> {
     let mut items = vec![
-        amount("peak", f.peak_bytes, f.peak_blocks),
-        amount("live", f.live_bytes, f.live_blocks),
-        amount("total", f.total_bytes, f.total_blocks),
-        amount("temporary", f.temporary_bytes, f.temporary_blocks),
+        amount("peak", f.peak_bytes, f.number("peak_blocks")),
+        amount("live", f.live_bytes, f.number("live_blocks")),
+        amount("total", f.total_bytes, f.number("total_blocks")),
+        amount("temporary", f.temporary_bytes, f.number("temporary_blocks")),
     ];
     if f.samples().is_some() {
         for item in &mut items {
-            *item = item.replacen(' ', " ~", 1).replacen('(', "(~", 1);
+            *item = item.replacen(' ', " ~", 1);
         }
     }
     items.extend(interval(measure, f));
     if f.grows > 0 || f.shrinks > 0 {
-        let (grows, shrinks) = (Count(f.grows), Count(f.shrinks));
+        let (grows, shrinks) = (f.number("grows"), f.number("shrinks"));
         items.push(format!("grows {grows}, shrinks {shrinks}"));
-        items.push(format!("copied <={}", Bytes(f.copied_bytes)));
+        items.push(format!("copied <={}", Bytes(f.most_copied_bytes())));
     }
     items
 }

@@ -51,6 +51,18 @@ pub(crate) fn bar(part: u64, whole: u64, cells: usize) -> String {
     text
 }
 
+/// Returns a chart of values in one line, a cell for each, by the largest of them. A value above 0
+/// never disappears.
+pub(crate) fn spark(values: &[u64]) -> String {
+    const STEPS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = values.iter().copied().max().unwrap_or(0).max(1);
+    let step = |value: &u64| {
+        let step = (u128::from(*value) * 8).div_ceil(u128::from(most)) as usize;
+        STEPS.get(step).copied().unwrap_or('█')
+    };
+    values.iter().map(step).collect()
+}
+
 /// Formats bytes with their sign: `+1.5 KiB`, `-2.0 KiB`, `0 B`.
 pub(crate) fn signed(value: i64) -> String {
     Measure::Total.difference(value.into())
@@ -85,6 +97,14 @@ pub(crate) fn some(value: u64, spell: impl Fn(u64) -> String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_chart_of_one_line_shows_something_for_anything() {
+        assert_eq!(spark(&[0, 1, 500, 1000, 0]), " ▁▄█ ");
+        assert_eq!(spark(&[u64::MAX, 0]), "█ ");
+        assert_eq!(spark(&[]), "");
+        assert_eq!(spark(&[0]), " ");
+    }
 
     #[test]
     fn a_bar_shows_something_for_anything_and_never_more_than_all() {

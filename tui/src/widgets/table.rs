@@ -10,11 +10,11 @@ use heapglass_profiler::table::By;
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::Share;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
 use super::area::{columns, right_of, slice};
-use super::{List, bar, write};
+use super::{List, bar, spark, write};
 use crate::model::{Command, Context, Outcome};
 use crate::text::{clean, fit, width};
 use crate::theme;
@@ -34,8 +34,14 @@ type Order<'a, R> = (String, Box<dyn Fn(&mut [R]) + 'a>);
 /// The content of a cell, given the row and the width of the column.
 type Cell<'a, R> = Box<dyn Fn(&R, usize) -> (String, Style) + 'a>;
 
-/// The way to truncate a text to a number of cells.
-type Shorten = fn(&str, usize) -> Cow<'_, str>;
+/// The way to truncate the texts of a column to a number of cells.
+#[derive(Clone, Copy)]
+enum Shorten {
+    /// Each text alone.
+    Each(fn(&str, usize) -> Cow<'_, str>),
+    /// The visible texts together, so that two of them do not read the same.
+    Together(fn(&[&str], usize) -> Vec<String>),
+}
 
 struct Column<'a, R> {
     title: String,
@@ -52,6 +58,30 @@ struct Column<'a, R> {
 }
 
 impl<R> Column<'_, R> {
+    /// Returns the texts of the column in some rows, truncated to its width, with their styles.
+    fn cells(&self, rows: &[&R]) -> Vec<(String, Style)> {
+        let cells = rows.iter().map(|row| (self.cell)(row, self.width));
+        let mut cells: Vec<(String, Style)> = cells.collect();
+        for (text, _) in &mut cells {
+            *text = clean(text).into_owned();
+        }
+        match self.shorten {
+            Shorten::Each(shorten) => {
+                for (text, _) in &mut cells {
+                    *text = shorten(text, self.width).into_owned();
+                }
+            }
+            Shorten::Together(shorten) => {
+                let texts: Vec<&str> = cells.iter().map(|(text, _)| text.as_str()).collect();
+                let short = shorten(&texts, self.width);
+                for ((text, _), short) in cells.iter_mut().zip(short) {
+                    *text = short;
+                }
+            }
+        }
+        cells
+    }
+
     fn is_shown(&self) -> bool {
         // Rows are never sorted by a column that nobody sees.
         self.fits || self.is_sorted_by
@@ -100,7 +130,8 @@ impl<'a, R: 'a> Table<'a, R> {
     pub(crate) fn right(self, heading: Heading, cell: impl Fn(&R) -> String + 'a) -> Self {
         let cell = move |row: &R, _| (cell(row), theme::plain());
         let title = self.title(heading);
-        self.push(title, heading.width(), true, cell)
+        let cells = heading.width().max(width(&title));
+        self.push(title, cells, true, cell)
     }
 
     /// Adds a column of text, aligned left, `width` cells wide. With 0, it shares the remaining
@@ -115,7 +146,16 @@ impl<'a, R: 'a> Table<'a, R> {
     }
 
     /// Makes the last column truncate texts this way. Other columns keep the beginning.
-    pub(crate) fn shortened(mut self, shorten: Shorten) -> Self {
+    pub(crate) fn shortened(self, shorten: fn(&str, usize) -> Cow<'_, str>) -> Self {
+        self.shorten(Shorten::Each(shorten))
+    }
+
+    /// Makes the last column truncate the visible texts together.
+    pub(crate) fn shortened_together(self, shorten: fn(&[&str], usize) -> Vec<String>) -> Self {
+        self.shorten(Shorten::Together(shorten))
+    }
+
+    fn shorten(mut self, shorten: Shorten) -> Self {
         if let Some(column) = self.columns.last_mut() {
             column.shorten = shorten;
         }
@@ -153,7 +193,7 @@ impl<'a, R: 'a> Table<'a, R> {
     /// Adds a column of the blocks of the measure that rows can be sorted by.
     pub(crate) fn blocks(self, figures: impl Fn(&R) -> &Figures + Copy + 'a) -> Self {
         let measure = self.cx.measure;
-        let value = move |row: &R| measure.blocks(figures(row)).0;
+        let value = move |row: &R| measure.blocks(figures(row)).0.value;
         self.figure(Heading::blocks_of(measure), value)
     }
 
@@ -172,6 +212,18 @@ impl<'a, R: 'a> Table<'a, R> {
         self.left("", width, move |row, cells| {
             (bar(value(row), whole, cells), theme::bar())
         })
+    }
+
+    /// Adds a column of small charts of the live bytes at the checkpoints, each by its own largest
+    /// value; without checkpoints, adds nothing. `sites` are those of the row.
+    pub(crate) fn trend(self, sites: impl Fn(&R) -> Vec<usize> + 'a) -> Self {
+        let profile = &self.cx.data.profile;
+        let moments = profile.checkpoints().len();
+        let table = self.left("trend", moments.max(5), move |row, _| {
+            let live = profile.live_bytes_at_checkpoints(&sites(row));
+            (spark(&live), theme::bar())
+        });
+        table.only_if(moments > 1)
     }
 
     /// Adds a column of changes from the base that rows can be sorted by; without a base, adds
@@ -196,11 +248,12 @@ impl<'a, R: 'a> Table<'a, R> {
         table.by_size(move |row: &R| change(row).map_or(-1, |change| change.abs()))
     }
 
-    /// Shows the last column only if it `fits`. Otherwise rows cannot be sorted by it. It stays
-    /// while they are, because the screen may have become narrower since.
+    /// Shows the last column only if it `fits`, and no earlier call has ruled it out. Otherwise
+    /// rows cannot be sorted by it. It stays while they are, because the screen may have become
+    /// narrower since.
     pub(crate) fn only_if(mut self, fits: bool) -> Self {
         if let Some(column) = self.columns.last_mut() {
-            column.fits = fits;
+            column.fits &= fits;
         }
         self
     }
@@ -285,7 +338,7 @@ impl<'a, R: 'a> Table<'a, R> {
             is_sorted_by: false,
             comes_when_sorted_by: false,
             cell: Box::new(cell),
-            shorten: fit,
+            shorten: Shorten::Each(fit),
             order: None,
         });
         self
@@ -308,6 +361,13 @@ impl<'a, R: 'a> Table<'a, R> {
                 sort.reversed = !sort.reversed;
                 Some(Outcome::Done)
             }
+            Command::SortBy(at) if at == sort.at => self.command(Command::ReverseSort, sort),
+            Command::SortBy(at) => {
+                let (_, (name, _)) = self.sortable().nth(at)?;
+                let reversed = false;
+                *sort = Sort { at, reversed };
+                Some(Outcome::notice(format!("sorted by {name}")))
+            }
             _ => None,
         }
     }
@@ -325,24 +385,57 @@ impl<'a, R: 'a> Table<'a, R> {
         }
     }
 
+    /// Returns the width of each column in `area`; 0 for a column that is not shown.
+    fn widths(&self, area: Rect, list: &List<R>) -> Vec<usize> {
+        let visible = || list.rows.iter().skip(list.cursor.top).take(rows_in(area));
+        let shown: Vec<&Column<'_, R>> = self.columns.iter().filter(|c| c.is_shown()).collect();
+        let needed = |column: &&Column<'_, R>| {
+            if !column.right {
+                return column.width;
+            }
+            // A figure that is cut is a wrong one.
+            let widest = visible().map(|row| width(&(column.cell)(row, column.width).0));
+            widest.max().unwrap_or(0).max(column.width)
+        };
+        let mut widths: Vec<usize> = shown.iter().map(needed).collect();
+        stretch(&mut widths, area.width as usize);
+        let mut widths = widths.into_iter();
+        let of = |column: &Column<'_, R>| {
+            let width = column.is_shown().then(|| widths.next());
+            width.flatten().unwrap_or(0)
+        };
+        self.columns.iter().map(of).collect()
+    }
+
+    /// Returns the number of the column, among those that rows can be sorted by, whose heading is
+    /// at a position.
+    pub(crate) fn heading_at(&self, at: Position, area: Rect, list: &List<R>) -> Option<usize> {
+        if !area.contains(at) || at.y != area.y {
+            return None;
+        }
+        let mut left = usize::from(at.x - area.x);
+        let mut number = 0;
+        for (column, width) in self.columns.iter().zip(self.widths(area, list)) {
+            if column.is_shown() && left < width {
+                return column.order.is_some().then_some(number);
+            }
+            left = left.saturating_sub(if column.is_shown() { width + 1 } else { 0 });
+            number += usize::from(column.order.is_some());
+        }
+        None
+    }
+
     /// Draws the headings and the visible rows, or `empty` if there are no rows.
     pub(crate) fn render(mut self, area: Rect, buffer: &mut Buffer, list: &List<R>, empty: &str) {
         let mark = match self.sort {
             Some(sort) if sort.reversed => '▲',
             _ => '▼',
         };
-        self.columns.retain(Column::is_shown);
-        // A figure that is cut is a wrong one.
-        let visible = || list.rows.iter().skip(list.cursor.top).take(rows_in(area));
-        for column in self.columns.iter_mut().filter(|column| column.right) {
-            let widest = visible().map(|row| width(&(column.cell)(row, column.width).0));
-            column.width = widest.max().unwrap_or(0).max(column.width);
-        }
-        let mut widths: Vec<usize> = self.columns.iter().map(|column| column.width).collect();
-        stretch(&mut widths, area.width as usize);
+        let widths = self.widths(area, list);
         for (column, width) in self.columns.iter_mut().zip(widths) {
             column.width = width;
         }
+        self.columns.retain(Column::is_shown);
         let titles = self.columns.iter().map(|column| {
             let mut text = column.title.clone();
             text.extend(column.is_sorted_by.then_some(mark));
@@ -352,18 +445,16 @@ impl<'a, R: 'a> Table<'a, R> {
         if list.rows.is_empty() {
             write(buffer, slice(area, 1, 1), empty, theme::dim());
         }
+        let visible = list.rows.iter().skip(list.cursor.top).take(rows_in(area));
+        let visible: Vec<&R> = visible.collect();
+        let cells = self.columns.iter().map(|column| column.cells(&visible));
+        let mut cells: Vec<_> = cells.map(Vec::into_iter).collect();
         let window = area.rows().skip(1);
-        for ((at, row), line) in list
-            .rows
-            .iter()
-            .enumerate()
-            .skip(list.cursor.top)
-            .zip(window)
-        {
-            let cells = self.columns.iter().map(|column| {
-                let (text, style) = (column.cell)(row, column.width);
-                let text = (column.shorten)(&clean(&text), column.width).into_owned();
-                (column.width, column.right, text.into(), style)
+        for (at, line) in (list.cursor.top..).zip(window).take(visible.len()) {
+            let columns = self.columns.iter().zip(&mut cells);
+            let cells = columns.filter_map(|(column, cells)| {
+                let (text, style) = cells.next()?;
+                Some((column.width, column.right, text.into(), style))
             });
             let is_selected = at == list.cursor.selected;
             let style = if is_selected {
@@ -396,6 +487,7 @@ pub(crate) fn change(change: &Change, measure: Measure) -> (String, Style) {
     match change.verdict {
         Verdict::Equal => ("=".to_owned(), theme::dim()),
         Verdict::WithinBound => ("≈".to_owned(), theme::dim()),
+        Verdict::NotKnown => ("?".to_owned(), theme::dim()),
         Verdict::More => (difference(), theme::more()),
         Verdict::Less => (difference(), theme::less()),
         _ => (difference(), theme::dim()),
@@ -500,6 +592,10 @@ mod tests {
             ..List::default()
         };
         table(sort).render(area, &mut buffer, &list, "");
+        let at = |x| table(sort).heading_at(Position::new(x, 0), area, &list);
+        assert_eq!([3, 10, 16].map(at), [None, Some(0), Some(1)]);
+        let outcome = table(sort).command(Command::SortBy(0), &mut sort);
+        assert!(matches!(outcome, Some(Outcome::Notice(text)) if text == "sorted by sites"));
         let lines = ["  share  sites name▲", " 10.0 %      1 c"].map(|line| format!("{line:24}"));
         buffer.set_style(area, Style::reset());
         let mut expected = Buffer::with_lines(lines);

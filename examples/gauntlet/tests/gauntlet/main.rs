@@ -13,10 +13,11 @@ mod verdicts;
 use heapglass_examples::recorded;
 use heapglass_gauntlet as gauntlet;
 use heapglass_gauntlet::{Case, Source, Variant};
+use heapglass_limits::Command;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 use std::sync::Mutex;
 
 /// The numbers of the sources' techniques; the first source has no number 13.

@@ -1,10 +1,10 @@
 //! Tests that `advise` predicts what the techniques of the cases save, at a tenth of their size.
 
 use heapglass_gauntlet::{REMEDIES, WITHOUT, find};
+use heapglass_limits::Command;
 use heapglass_profiler::advice::Kind;
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
 
 #[test]
 fn what_is_predicted_without_a_technique_is_saved_with_it_and_no_finding_is_left() {

@@ -2,8 +2,8 @@
 //! JSON.
 
 use heapglass_gauntlet::{Found, find};
+use heapglass_limits::Command;
 use serde_json::Value;
-use std::process::Command;
 
 /// The output of a run.
 pub(crate) struct Said(Value);

@@ -115,7 +115,7 @@ fn formats_without_copying_allocate_nothing_on_access_and_retain_their_buffer() 
 fn what_was_not_built_is_said_with_its_feature() {
     let folder = tempfile::tempdir().expect("a folder");
     for id in ["3.10", "4.1"] {
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_gauntlet"))
+        let output = heapglass_limits::Command::new(env!("CARGO_BIN_EXE_gauntlet"))
             .args(["run", id, "--quick", "--no-times"])
             .env("CARGO_TARGET_DIR", folder.path())
             .output()

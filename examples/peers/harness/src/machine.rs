@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 const MANIFEST: &str = "examples/peers/Cargo.toml";
 
 /// Returns the first line that a command prints.
-fn first_line(program: &str, words: &[&str]) -> Option<String> {
+pub(crate) fn first_line(program: &str, words: &[&str]) -> Option<String> {
     let output = Command::new(program)
         .args(words)
         .stderr(Stdio::null())

@@ -1,7 +1,8 @@
 //! `cargo peers`: runs heapglass and its rivals on the same work. `cargo cost` does the same with
-//! heapglass alone.
+//! heapglass alone, and `cargo instructions` counts the instructions that it adds.
 
 mod figures;
+mod instructions;
 mod machine;
 mod measure;
 mod programs;
@@ -33,6 +34,8 @@ const README: &str = "README.md";
 const MEASURED: &str = "examples/peers/measured.json";
 /// The figures of the programs that are recorded unchanged.
 const MEASURED_UNCHANGED: &str = "examples/peers/unchanged.json";
+/// The instructions that exact recording may add.
+const KEPT_INSTRUCTIONS: &str = "examples/peers/instructions.json";
 
 /// Compare heapglass and its rivals on the same work: time, memory, size of the output, and time
 /// until the report
@@ -71,9 +74,13 @@ struct Options {
     /// program, and programs of the system, under heapglass's preloaded library and heaptrack
     #[arg(long, conflicts_with_all = ["only", "programs", "json", "markdown", "list"])]
     unchanged: bool,
+    /// Count the instructions that exact recording adds, by valgrind's callgrind, and fail if they
+    /// exceed the kept ones by more than 1 %
+    #[arg(long, conflicts_with_all = ["only", "programs", "json", "markdown", "list", "unchanged", "quick"])]
+    instructions: bool,
     /// Update the tables and figures of this repository: the guide, the README, measured.json and
     /// unchanged.json; with --unchanged, only the guide's table of these programs and
-    /// unchanged.json
+    /// unchanged.json; with --instructions, only the kept instructions
     #[arg(long, conflicts_with_all = ["only", "programs", "quick"])]
     publish: bool,
     /// End a program that takes longer; it counts as failed
@@ -105,6 +112,7 @@ Examples:
   cargo peers --only json,churn --programs exact,dhat-rs
   cargo peers --unchanged --publish                     only programs that are recorded unchanged (20 minutes)
   cargo peers --only depth --runs 7 --json depth.json --markdown depth.md
+  cargo instructions                                    the instructions that exact recording adds
   cargo cost --only json,postcard,rmp                   heapglass alone, and what Profiled adds";
 
 fn main() -> ExitCode {
@@ -122,6 +130,16 @@ fn compare(options: &Options) -> Result<(), String> {
     let root = root()?;
     if options.unchanged {
         return compare_unchanged(options, &root, &setting(options)?);
+    }
+    if options.instructions {
+        let kept = root.join(KEPT_INSTRUCTIONS);
+        return instructions::compare(
+            &root,
+            &target()?,
+            &setting(options)?,
+            &kept,
+            options.publish,
+        );
     }
     let toolchain = machine::toolchain(programs::HEAPSCOPE_RUSTC);
     let other_toolchain = toolchain.as_ref().ok().copied().flatten();

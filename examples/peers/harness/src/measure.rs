@@ -111,11 +111,7 @@ fn command(setting: &Setting, program: &Program, executable: &Path, left: &Path)
         }
         _ => Command::new(executable),
     };
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("HEAPGLASS_") {
-            command.env_remove(name);
-        }
-    }
+    without_settings(&mut command);
     command
         .env(peers_work::INPUT, &setting.geojson)
         .env(peers_work::OUTPUT, left.join("dhat.json"));
@@ -148,6 +144,15 @@ pub(crate) struct Process {
     /// Peak resident set of the process or of a process that it waited for, whichever is larger,
     /// KiB.
     peak_rss_kib: u64,
+}
+
+/// Removes what the environment sets for heapglass from that of a command.
+pub(crate) fn without_settings(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("HEAPGLASS_") {
+            command.env_remove(name);
+        }
+    }
 }
 
 /// Runs a command to its end. Its output goes to files whose names begin with `files`.

@@ -2,7 +2,7 @@
 
 use crate::figures::median;
 use crate::machine;
-use crate::measure::{self, Setting};
+use crate::measure::{self, Setting, without_settings};
 use crate::programs::{Build, Flavor, Profiler};
 use crate::results::Machine;
 use serde::Serialize;
@@ -501,11 +501,7 @@ fn once(
         _ => Command::new(&words[0]),
     };
     command.args(&words[1..]);
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("HEAPGLASS_") {
-            command.env_remove(name);
-        }
-    }
+    without_settings(&mut command);
     if let How::Heapglass = how {
         command
             .env("LD_PRELOAD", library)

@@ -93,7 +93,8 @@ pub struct Work {
 }
 
 /// Creates the input of the workload that the program's first argument names; with `--quick`, a
-/// small one. A number as the second argument is how often the work is done, usually once.
+/// small one. A number as the second argument is how often the work is done, usually once. A third
+/// number is the size of the work: rounds of loops, vessels of a fleet.
 ///
 /// # Panics
 /// If no workload has that name, or its input cannot be created.
@@ -102,7 +103,11 @@ pub fn prepare(readers: Readers) -> Work {
     let name = words.first().map_or("", String::as_str);
     let quick = words.iter().any(|word| word == "--quick");
     let times = words.get(1).and_then(|word| word.parse().ok()).unwrap_or(1);
-    let few = move |usually: usize| if quick { usually / 10 } else { usually };
+    let size: Option<usize> = words.get(2).and_then(|word| word.parse().ok());
+    let few = move |usually: usize| {
+        let smaller = if quick { usually / 10 } else { usually };
+        size.unwrap_or(smaller)
+    };
     let numbered = |prefix: &str| name.strip_prefix(prefix)?.parse::<usize>().ok();
     let once: Box<dyn FnMut() -> Duration> = if let Some(threads) = numbered("churn-") {
         Box::new(move || loops::churn_on(threads, few(loops::CHURN_ROUNDS)))

@@ -52,9 +52,10 @@ fn a_program_with_raised_privileges_does_not_look_at_the_environment() {
         let path = folder.path().join(format!("{bits:o}.hg"));
         target
             .command
+            .env("HEAPGLASS_OUT", &path)
+            .as_std()
             .uid(NOBODY)
-            .gid(NOBODY)
-            .env("HEAPGLASS_OUT", &path);
+            .gid(NOBODY);
         target.ends_with(7);
         path
     };
@@ -134,6 +135,11 @@ fn a_setting_that_is_not_understood_is_one_line_and_the_program_runs_on() {
     let pattern = format!("{}/%x.hg", folder.path().display());
     let nameless = format!("{}/", folder.path().display());
     for (name, value, said) in [
+        (
+            "HEAPGLASS_MAX_BYTES",
+            "0",
+            "too small HEAPGLASS_MAX_BYTES `0`; use at least 1MiB",
+        ),
         (
             "HEAPGLASS_MAX_BYTES",
             "yes",

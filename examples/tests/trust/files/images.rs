@@ -1,8 +1,8 @@
 //! File systems created for a test, in files of their own.
 
+use heapglass_limits::Command;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A mounted file system, which is unmounted and removed at the end of the test.
 pub(super) struct Mounted {

@@ -2,10 +2,11 @@
 
 use crate::common::{Target, assert_work_is_as_printed, files};
 use heapglass_examples::recorded;
+use heapglass_limits::{Child, Command};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tracking_alloc_recording::{Recording, state};
 

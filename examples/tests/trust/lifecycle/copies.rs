@@ -3,8 +3,8 @@
 use super::sealed;
 use crate::common::{Target, files};
 use heapglass_examples::recorded;
+use heapglass_limits::Command;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Builds the library under `examples/library`. Returns its path.
 fn library() -> PathBuf {

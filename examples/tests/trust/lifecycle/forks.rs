@@ -104,7 +104,7 @@ fn what_belongs_to_the_parents_recording_means_nothing_in_the_childs() {
         let scope = named.next().expect("a phase");
         let figures = (scope.entered, scope.records, scope.input_bytes);
         assert_eq!(figures, (1, 0, 0), "{name}");
-        assert_eq!(scope.retained_bytes, 0, "{name}");
+        assert_eq!(scope.stayed_bytes, 0, "{name}");
         assert_eq!(
             recorded::sums_in_scope(&child, name).total_bytes,
             0,

@@ -2,9 +2,9 @@
 
 use crate::common::{Target, assert_work_is_as_printed, number};
 use heapglass_examples::recorded;
+use heapglass_limits::Command;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use tracking_alloc_recording::{Recording, module_id};
 
 /// Builds `programs/plugin.rs` under a name.

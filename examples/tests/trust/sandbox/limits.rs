@@ -51,7 +51,7 @@ fn without_proc_a_program_is_recorded_or_told_why_not() {
         let out = target.command.get_envs().find_map(|(name, value)| {
             (name == "HEAPGLASS_OUT").then(|| value.map(std::ffi::OsStr::to_os_string))
         });
-        target.command = std::process::Command::new("unshare");
+        target.command = heapglass_limits::Command::new("unshare");
         let script = format!(
             "mount -t tmpfs none /proc || exit 99; {limit}exec '{}' many-sites 1000",
             env!("CARGO_BIN_EXE_case")

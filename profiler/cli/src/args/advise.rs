@@ -8,9 +8,10 @@ use super::{Input, values};
 
 /// List changes that save memory, each with what it saves
 ///
-/// Prints the largest saving first. A saving is exact, a bound (`at least`) or an estimate
-/// (`about`). A recording with snapshots has findings of more kinds, which are about the moment of
-/// a snapshot. Findings that save less than 64 KiB, or less than 1 % of the peak, of the live bytes
+/// Prints four lists, the largest saving of each first: of live bytes, at the peak, of resident
+/// memory and of allocated bytes. A saving is exact, a bound (`at least`) or an estimate (`about`).
+/// A recording with snapshots has findings of more kinds, which are about the moment of a snapshot.
+/// Findings that save less than 64 KiB, or less than 1 % of the peak, of the live bytes
 /// of the snapshot or of all bytes allocated, are left out. Savings may overlap, so never add them
 /// up.
 #[derive(Args, Debug)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use heapglass_profiler::diff::Per;
 
-use super::{AnyMeasureFlag, AtFlag, RowsBy, values};
+use super::{Ask, values};
 
 /// Compare recordings, to see what a change to the program cost or saved
 ///
@@ -41,13 +41,8 @@ pub(crate) struct Diff {
     /// Add another recording of what NEW recorded; may be given several times
     #[arg(long, value_name = "FILE")]
     pub(crate) and_new: Vec<PathBuf>,
-    /// Group rows by this, as in `report`. `holder` compares two snapshots
-    #[arg(long, value_name = "BY", default_value = "site", value_parser = values::word(RowsBy::ALL, RowsBy::name))]
-    pub(crate) by: RowsBy,
     #[command(flatten)]
-    pub(crate) measure: AnyMeasureFlag,
-    #[command(flatten)]
-    pub(crate) at: AtFlag,
+    pub(crate) ask: Ask,
     /// Compare with this snapshot of BASE, as in --at [default: the value of --at, else the
     /// snapshot with most live bytes]
     #[arg(long, value_name = "SNAPSHOT")]

@@ -6,7 +6,7 @@ use clap::Args;
 use heapglass_profiler::export::Format;
 use heapglass_profiler::profile::Frames;
 
-use super::{AnyMeasure, AtFlag, RowsBy, Symbols, values};
+use super::{Ask, Symbols, values};
 
 /// The destination of an export: a file for another tool, or tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,10 @@ impl ExportTo {
 /// the report. If a format requires a figure that is not recorded, the file has a lower bound for
 /// it and says so.
 ///
+/// folded stacks count the measure, speedscope, Firefox, pprof and html show it first, and rows of
+/// json and csv are sorted by it; dhat has one fixed set of figures. json and csv have rows of any
+/// grouping; folded and html have a snapshot by holder, and folded by type and field too.
+///
 /// parquet writes the files DIR/date=YYYY-MM-DD/service=NAME/TABLE-ID.parquet of the tables
 /// recordings, samples, phases and stacks. The ID depends on the recordings: an export of the same
 /// ones replaces its files, and any other export adds files. So export each recording once.
@@ -78,18 +82,8 @@ pub(crate) struct Export {
     /// Write to this file; `-` is standard output. For parquet, write to this folder
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// Use this measure, as in `report`: folded stacks count it, speedscope, Firefox, pprof and
-    /// html show it first, and rows of json and csv are sorted by it. Not for dhat, which has one
-    /// fixed set of figures. `retained` and `unused` are for json and csv, and by holder for
-    /// folded [default: peak; by holder, retained]
-    #[arg(long, value_name = "MEASURE", value_parser = values::word(AnyMeasure::ALL, AnyMeasure::name))]
-    pub(crate) measure: Option<AnyMeasure>,
     #[command(flatten)]
-    pub(crate) at: AtFlag,
-    /// Group rows of json and csv by this, as in `report`. `holder` is also for folded [default:
-    /// site]
-    #[arg(long, value_name = "BY", value_parser = values::word(RowsBy::ALL, RowsBy::name))]
-    pub(crate) by: Option<RowsBy>,
+    pub(crate) ask: Ask,
     /// Choose the frames of each stack. `trimmed`: all except start-up and the allocator's
     /// internals. `all`: every frame. `own`: only frames of your crates. `folded`: each run of
     /// frames outside your crates becomes one frame that says what it does [default: trimmed; for

@@ -1,14 +1,16 @@
 //! The command line: every flag with its help text.
 //!
-//! This module only defines flags. Each command checks which of them can be combined.
+//! This module defines flags. Which questions have an answer is a table of the profiler (see
+//! [`Ask`]); each command checks which of its other flags can be combined.
 
 mod advise;
+mod ask;
 mod cargo;
 mod check;
 mod compare_allocators;
 mod diff;
 mod export;
-mod held;
+mod groups;
 mod merge;
 mod pause;
 #[cfg(feature = "serve")]
@@ -21,21 +23,22 @@ mod values;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use heapglass_profiler::profile::{Frames, Measure};
+use heapglass_profiler::table::By;
 use tracking_alloc_recording::mode;
 
 use crate::error::Error;
 
 pub(crate) use advise::Advise;
+pub(crate) use ask::{Ask, AskFigures, snapshot_of};
 pub(crate) use cargo::{CargoArgs, CargoCli, CargoCommand};
 pub(crate) use check::Check;
 pub(crate) use compare_allocators::CompareAllocators;
 pub(crate) use diff::Diff;
 pub(crate) use export::{Export, ExportTo};
-pub(crate) use held::{AnyMeasure, AnyMeasureFlag, AtFlag, PictureBy, RowsBy};
 pub(crate) use merge::Merge;
-pub(crate) use pause::{Pause, Resume, Set, Window};
+pub(crate) use pause::{Pause, Resume, Set, Wait, Window};
 #[cfg(feature = "serve")]
 pub(crate) use push::{Push, Receiver};
 #[cfg(feature = "serve")]
@@ -67,7 +70,7 @@ Exit status: 0 on success, 1 if a check failed, 2 for misuse or unreadable input
 #[command(
     name = "heapglass",
     version,
-    about = "A heap profiler for Rust: which call sites, types and fields own the heap",
+    about = "A heap profiler for Rust, and for any other program: which call sites, types and fields own the heap",
     after_help = EXAMPLES,
     args_conflicts_with_subcommands = true,
     max_term_width = 100
@@ -92,7 +95,8 @@ pub(crate) struct Cli {
 /// # Errors
 /// Returns an error if the first argument looks like a misspelt command.
 pub(crate) fn parse() -> Result<Cli, Error> {
-    let parsed = Cli::try_parse();
+    let matches = groups::grouped(Cli::command()).try_get_matches();
+    let parsed = matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
     // NOTE: clap takes a misspelt command for FILE, then complains about the next argument.
     let has_command = parsed.as_ref().is_ok_and(|cli| cli.command.is_some());
     let first = std::env::args_os().nth(1).filter(|_| !has_command);
@@ -249,28 +253,21 @@ Examples:
   heapglass report app.hg --by type --measure unused --at exit
   heapglass report app.hg --from warm --to end  what grew since the mark `warm`
   heapglass report app.hg --from 10s --to 60s --by owner
-  heapglass report app.hg --by holder --explain   also how close together blocks lie
-
-Every report without figures of a snapshot ends with the values that the program measured with
-footprint(..).")]
+  heapglass report app.hg --by holder --explain   also how close together blocks lie")]
 pub(crate) struct Report {
-    /// Group rows by this. `site`: the call site. `owner`: the function that owns the blocks.
-    /// `type`: the type that the blocks hold. `field`: the field path in data deserialized as
-    /// Profiled<T>. `function`: the function, self and inclusive. `crate`: the crate. `module`:
-    /// the loaded image. `thread`: the thread. `phase`: the phase. `arena`: the arena, with
-    /// figures of what it holds. `holder`: who holds the heap in a snapshot, as a tree
-    #[arg(long, value_name = "BY", default_value = "site", value_parser = values::word(RowsBy::ALL, RowsBy::name))]
-    pub(crate) by: RowsBy,
     #[command(flatten)]
-    pub(crate) measure: AnyMeasureFlag,
-    #[command(flatten)]
-    pub(crate) at: AtFlag,
+    pub(crate) ask: Ask,
     #[command(flatten)]
     pub(crate) between: Between,
     /// Print at most this many rows [default: 10 in text, 20 by holder, all in JSON]
     #[arg(long, value_name = "N", value_parser = values::top())]
     pub(crate) top: Option<usize>,
-    /// Explain the columns, and print the details of each row: stack, sizes, lifetimes and growth
+    /// Print the details of the recording below the table: the command, all totals, the resident
+    /// set, marks, snapshots, and the values that the program measured with footprint(..)
+    #[arg(long)]
+    pub(crate) details: bool,
+    /// Explain the columns, and print the details of each row (stack, sizes, lifetimes and growth)
+    /// and of the recording
     #[arg(long)]
     pub(crate) explain: bool,
     #[command(flatten)]
@@ -283,6 +280,17 @@ pub(crate) struct Report {
     /// Write to this file; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub(crate) output: PathBuf,
+}
+
+/// The groupings that have a picture, in the order of the help.
+const PICTURES: [By; 5] = [By::Site, By::Field, By::Type, By::Arena, By::Holder];
+
+/// Returns the word of a grouping of a picture.
+pub(crate) fn picture_name(by: By) -> &'static str {
+    match by {
+        By::Site => "stack",
+        _ => by.name(),
+    }
 }
 
 /// Draw a recording as a flamegraph, an SVG for the browser
@@ -301,23 +309,24 @@ pub(crate) struct Flamegraph {
     pub(crate) output: PathBuf,
     /// Draw frames of this kind. `stack`: the functions on the stack. `field`: the fields of data
     /// deserialized as Profiled<T>. `type`: the types that blocks hold. `arena`: the arenas and
-    /// what they hold. `holder`: who holds the heap in a snapshot
-    #[arg(long, value_name = "BY", default_value = "stack", value_parser = values::word(PictureBy::ALL, PictureBy::name))]
-    pub(crate) by: PictureBy,
+    /// what they hold. `holder`: who holds the heap in a snapshot. With a measure of snapshots,
+    /// frames by type or field hold those above them [default: stack; with a measure of snapshots,
+    /// holder]
+    #[arg(long, value_name = "BY", value_parser = values::word(PICTURES, picture_name))]
+    pub(crate) by: Option<By>,
     /// Draw only the arena of this name; needs --by arena. To draw one instance, give it a name of
     /// its own in the program
     #[arg(long, value_name = "NAME")]
     pub(crate) arena: Option<String>,
-    /// Draw this measure, as in `report` [default: peak; by arena, live, or total if no arena
-    /// holds anything; by holder, retained]
-    #[arg(long, value_name = "MEASURE", value_parser = values::word(AnyMeasure::ALL, AnyMeasure::name))]
-    pub(crate) measure: Option<AnyMeasure>,
     #[command(flatten)]
-    pub(crate) at: AtFlag,
-    /// Put allocations at the top and their callers below; with --by field or type, put the
-    /// enclosing fields or types below
+    pub(crate) figures: AskFigures,
+    /// Start with what asked for the blocks, and put its callers inside; with --by field or type,
+    /// put the enclosing fields or types inside
     #[arg(long)]
     pub(crate) inverted: bool,
+    /// Draw the outermost frames at the bottom and what is inside them above, instead of below
+    #[arg(long)]
+    pub(crate) upwards: bool,
     /// Draw phases as the outermost frames
     #[arg(long)]
     pub(crate) phases: bool,
@@ -452,10 +461,10 @@ pub(crate) struct Runner {
 pub(crate) struct Between {
     /// Compare live bytes from this moment on, at the nearest checkpoint: the name of a mark, or
     /// of an outermost phase, which stands for its end; a time such as `12s`, `1.5 s` or
-    /// `2min`; `start`, `peak` or `end`. Of several marks of that name, the first
+    /// `2min`; `start`, `peak` or `end`. If several marks have this name, the first one
     #[arg(long, value_name = "T")]
     pub(crate) from: Option<String>,
-    /// Compare live bytes up to this moment. Of several marks of that name, the last
+    /// Compare live bytes up to this moment. If several marks have this name, up to the last one
     #[arg(long, value_name = "T")]
     pub(crate) to: Option<String>,
 }
@@ -510,7 +519,7 @@ pub(crate) struct MeasureFlag {
     /// bytes allocated in total. `blocks`: number of allocations. `temporary`: bytes of
     /// temporary blocks. `copied`: bytes copied by growth. `grows`: number of growing
     /// reallocations
-    #[arg(long = "measure", value_name = "MEASURE", default_value = "peak", value_parser = values::word(Measure::ALL, Measure::name))]
+    #[arg(long = "measure", value_name = "MEASURE", default_value = "peak", value_parser = values::word(Measure::COUNTED, Measure::name))]
     pub(crate) measure: Measure,
 }
 
@@ -607,7 +616,7 @@ mod tests {
         let Some(Command::Flamegraph(given)) = Cli::try_parse_from(words).unwrap().command else {
             panic!("not flamegraph");
         };
-        assert_eq!((given.by.name(), given.measure), ("arena", None));
+        assert_eq!((given.by, given.figures.measure), (Some(By::Arena), None));
     }
 
     #[test]

@@ -12,9 +12,9 @@ use super::values;
 
 /// Pause the recording of a running program
 ///
-/// The program goes on. The pause begins when its live bytes next fall from a new maximum or change
-/// by 32 KiB. From then on, new blocks are not recorded; frees of recorded blocks still are. The
-/// recording keeps the times of its pauses, and reports list them.
+/// The program goes on. The pause begins at one of its next allocations. From then on, new blocks
+/// are not recorded; frees of recorded blocks still are. The recording keeps the times of its
+/// pauses, and reports list them.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -24,6 +24,22 @@ pub(crate) struct Pause {
     /// Process ID of the program, or its recording
     #[arg(value_name = "PID|FILE")]
     pub(crate) target: PathBuf,
+    #[command(flatten)]
+    pub(crate) wait: Wait,
+}
+
+/// The wait for a program that follows at its next allocations.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Wait {
+    /// Wait at most this many seconds until the program has followed
+    #[arg(long = "wait", value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    seconds: u64,
+}
+
+impl Wait {
+    pub(crate) fn patience(self) -> Duration {
+        Duration::from_secs(self.seconds)
+    }
 }
 
 /// Record a running program again after `heapglass pause`
@@ -38,14 +54,15 @@ pub(crate) struct Resume {
     /// Process ID of the program, or its recording
     #[arg(value_name = "PID|FILE")]
     pub(crate) target: PathBuf,
+    #[command(flatten)]
+    pub(crate) wait: Wait,
 }
 
 /// Change the mode of a running program's recording
 ///
-/// The program records samples from its next check on: when its live bytes next fall from a new
-/// maximum or change by 32 KiB, or, if it samples already, at its next sample. The figures of the
-/// recording are estimates from then on, with the exact figures from before. A recording cannot
-/// become exact again, because blocks that were not sampled are unknown.
+/// The program records samples from one of its next allocations on. The figures of the recording
+/// are estimates from then on, with the exact figures from before. A recording cannot become exact
+/// again, because blocks that were not sampled are unknown.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -61,6 +78,8 @@ pub(crate) struct Set {
     /// Take one sample for each SIZE bytes allocated, on average [default: as before, else 512KiB]
     #[arg(long, value_name = "SIZE", value_parser = values::sample_bytes)]
     pub(crate) sample_bytes: Option<u64>,
+    #[command(flatten)]
+    pub(crate) wait: Wait,
 }
 
 /// Returns the values of `--mode`. A recording can change to samples alone; for the other modes,
@@ -74,9 +93,9 @@ fn modes() -> [PossibleValue; 3] {
 pub(crate) struct Window {
     /// Record nothing in the first SECONDS of the command. Blocks from before are not known later,
     /// so their frees are not counted
-    #[arg(long, value_name = "SECONDS", value_parser = values::seconds())]
+    #[arg(long, value_name = "SECONDS", value_parser = values::time())]
     pub(crate) delay: Option<Duration>,
     /// Record for SECONDS, then pause. The command goes on to its end
-    #[arg(long, value_name = "SECONDS", value_parser = values::seconds())]
+    #[arg(long, value_name = "SECONDS", value_parser = values::time())]
     pub(crate) duration: Option<Duration>,
 }

@@ -40,7 +40,7 @@ pub(crate) struct Push {
     #[arg(value_name = "URL")]
     pub(crate) url: String,
     /// Push a profile every TIME [default: 15s]
-    #[arg(long, value_name = "TIME", value_parser = values::seconds(), conflicts_with = "once")]
+    #[arg(long, value_name = "TIME", value_parser = values::time(), conflicts_with = "once")]
     pub(crate) every: Option<Duration>,
     /// Push one profile of the whole recording, and end
     #[arg(long)]

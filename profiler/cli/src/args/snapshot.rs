@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use heapglass_profiler::DeclaredContainer;
+use heapglass_profiler::units::parse_nanos;
 use tracking_alloc_recording::SNAPSHOT_MARKS;
 
 use super::Symbols;
@@ -64,6 +66,9 @@ pub(crate) struct TakeSnapshots {
     pub(crate) snapshot: Option<Moments>,
     #[command(flatten)]
     pub(crate) force: ForceSnapshot,
+    /// Containers that the program declares.
+    #[arg(skip)]
+    pub(crate) containers: Vec<DeclaredContainer>,
 }
 
 /// The moments of snapshots.
@@ -87,7 +92,7 @@ impl Moments {
                 (_, Some(("mark", name))) if !name.is_empty() => {
                     moments.marks.push(name.to_owned());
                 }
-                (_, Some(("every", time))) => moments.every = Some(seconds(time)?),
+                (_, Some(("every", time))) => moments.every = Some(interval(time)?),
                 _ => {
                     return Err(format!(
                         "unknown moment `{word}`; use peak, exit, signal, mark:NAME or every:10s"
@@ -102,19 +107,18 @@ impl Moments {
     }
 }
 
-/// Parses `10s`, `10`, or `2m`.
-fn seconds(text: &str) -> Result<Duration, String> {
-    let (digits, unit) = match text.strip_suffix('m') {
-        Some(digits) => (digits, 60),
-        None => (text.strip_suffix('s').unwrap_or(text), 1),
-    };
-    let number = digits
-        .parse()
-        .ok()
-        .filter(|number| (1..=86_400).contains(number));
-    let number: u64 =
-        number.ok_or_else(|| format!("`{text}` is no time; use seconds: every:10s"))?;
-    Ok(Duration::from_secs(number * unit))
+/// The shortest time between two snapshots. Each pauses the program.
+const SHORTEST: Duration = Duration::from_millis(100);
+
+/// The longest time between two snapshots.
+const LONGEST: Duration = Duration::from_secs(86_400 * 60);
+
+/// Parses `10s`, `10`, `2min` or `250ms`.
+fn interval(text: &str) -> Result<Duration, String> {
+    parse_nanos(text)
+        .map(Duration::from_nanos)
+        .filter(|time| (SHORTEST..=LONGEST).contains(time))
+        .ok_or_else(|| format!("`{text}` is no time of at least 100ms; use `every:10s`"))
 }
 
 #[cfg(test)]
@@ -132,7 +136,26 @@ mod tests {
             every: Some(Duration::from_secs(120)),
         };
         assert_eq!(moments, expected);
-        for wrong in ["", "peek", "mark:", "mark", "every:0s", "every:x", "exit,"] {
+        for (word, milliseconds) in [
+            ("250ms", 250),
+            ("7", 7_000),
+            ("10s", 10_000),
+            ("2min", 120_000),
+        ] {
+            let moments = Moments::parse(&format!("every:{word}")).unwrap();
+            assert_eq!(moments.every, Some(Duration::from_millis(milliseconds)));
+        }
+        for wrong in [
+            "",
+            "peek",
+            "mark:",
+            "mark",
+            "every:0s",
+            "every:x",
+            "every:99ms",
+            "every:",
+            "exit,",
+        ] {
             assert!(Moments::parse(wrong).is_err(), "{wrong}");
         }
         assert!(Moments::parse("mark:1,mark:2,mark:3,mark:4,mark:5").is_err());

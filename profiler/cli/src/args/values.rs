@@ -6,7 +6,7 @@ use clap::builder::{
     PossibleValuesParser, RangedU64ValueParser, StringValueParser, TypedValueParser,
 };
 use heapglass_profiler::check::{MostGrowth, parse_growth, parse_percent};
-use heapglass_profiler::units::{parse_bytes, printable};
+use heapglass_profiler::units::{parse_bytes, parse_nanos, printable};
 use tracking_alloc_recording::MOST_SAMPLE_BYTES;
 
 /// Parses the mean number of bytes from one sample to the next.
@@ -70,15 +70,17 @@ pub(super) fn ratio() -> impl TypedValueParser<Value = f64> {
     })
 }
 
-/// Parses a time that is not 0, in seconds: `5`, `0.5`, `5s`.
-pub(super) fn seconds() -> impl TypedValueParser<Value = Duration> {
+/// Parses a time of at least a millisecond; a bare number is seconds: `5`, `0.5`, `5s`, `2min`.
+pub(super) fn time() -> impl TypedValueParser<Value = Duration> {
     StringValueParser::new().try_map(move |text| {
-        let number = text.strip_suffix('s').unwrap_or(&text).parse::<f64>().ok();
-        let number = number.filter(|number| (0.001..=1e9).contains(number));
+        let time = parse_nanos(&text).map(Duration::from_nanos);
+        let time = time.filter(|time| *time >= Duration::from_millis(1));
         let text = printable(&text);
-        number
-            .map(Duration::from_secs_f64)
-            .ok_or_else(|| format!("`{text}` is not a time; write seconds, such as 5 or 0.5"))
+        time.ok_or_else(|| {
+            format!(
+                "`{text}` is not a time; write seconds, such as 5 or 0.5, or a unit, such as 2min"
+            )
+        })
     })
 }
 

@@ -5,7 +5,7 @@
 //! profile with more debug information keeps it. Never records cargo, build scripts or macros.
 
 mod arguments;
-mod own_crates;
+mod metadata;
 mod profile;
 mod runner;
 mod settings;
@@ -22,6 +22,7 @@ use heapglass_profiler::units::printable;
 
 use crate::args::{CargoArgs, CargoCli, CargoCommand, Symbols, Window};
 use crate::error::Error;
+use crate::executable::recorded_itself;
 use crate::explore::show_file;
 use crate::files::output::Temporary;
 use crate::files::since_epoch;
@@ -31,6 +32,7 @@ use crate::summary::{self, Form, Run};
 use crate::supervise::{self, Finished};
 use crate::terminal::{self, has_terminal};
 use arguments::Arguments;
+use metadata::Declared;
 use runner::Started;
 
 /// A command of cargo.
@@ -70,7 +72,14 @@ pub(crate) fn dispatch(cli: CargoCli) -> Result<u8, Error> {
     } else {
         profile::Debug::Limited
     };
-    let flags = profile::flags(verb.name(), &arguments, &workspace.root, debug);
+    let has_recorder = workspace.packages.iter().any(unrecorded::depends);
+    let flags = profile::flags(
+        verb.name(),
+        &arguments,
+        &workspace.root,
+        debug,
+        has_recorder,
+    );
     let command = prepare(verb, &cargo, (&arguments, &flags), &workspace, args)?;
     match verb {
         Verb::Build => {
@@ -115,8 +124,8 @@ fn prepare(
     command.args(&args.arguments);
     // Do not record cargo, nor the programs that it builds with.
     command.env_remove("HEAPGLASS_OUT");
-    if std::env::var_os(supervise::OWN_CRATES).is_none() && !workspace.own.is_empty() {
-        command.env(supervise::OWN_CRATES, &workspace.own);
+    if std::env::var_os(supervise::OWN_CRATES).is_none() && !workspace.declared.own.is_empty() {
+        command.env(supervise::OWN_CRATES, &workspace.declared.own);
     }
     Ok(command)
 }
@@ -170,11 +179,16 @@ fn run(
         Verb::Bench => command.env(runner::LISTED, ": benchmark"),
         Verb::Run | Verb::Build => command.env_remove(runner::LISTED),
     };
-    let spool = Spool::new(&cli.out.pattern()?, cli.out.force)?;
+    let mut spool = Spool::new(&cli.out.pattern()?, cli.out.force)?;
+    if verb == Verb::Run {
+        // Others are recorded by the preloaded library.
+        spool.prefer(recorded_itself);
+    }
     let began = SystemTime::now();
     let whole = Window::default();
-    let mut finished =
-        supervise::start(command, spool, runner::OUT, &cli.snapshots, whole)?.wait()?;
+    let mut snapshots = cli.snapshots.clone();
+    snapshots.containers = workspace.declared.containers.clone();
+    let mut finished = supervise::start(command, spool, runner::OUT, &snapshots, whole)?.wait()?;
     let started = runner::started(list);
     if started.is_empty() && finished.kept.is_empty() {
         // Cargo ran nothing, and either gave the reason or was not asked to.
@@ -199,6 +213,10 @@ fn run(
     }
     Ok(finished.ended.status())
 }
+
+/// Says how a program without tracking-alloc was recorded, and what tracking-alloc would add.
+const PRELOADED: &str = "malloc and free of a program without tracking-alloc, by a preloaded library; \
+     tracking-alloc would add phases, marks, fields of deserialized data, arenas, and limits in tests";
 
 fn write_summary(
     verb: Verb,
@@ -226,10 +244,11 @@ fn write_summary(
             .iter()
             .map(|started| started.executable.clone())
             .collect();
+        let preloads = started.iter().any(|started| started.is_preloaded);
         let described = Run {
             name,
-            how: None,
-            preloads: false,
+            how: preloads.then_some(PRELOADED),
+            preloads,
             own: &[],
             command: &words,
             executables: &executables.into_iter().collect::<Vec<_>>(),
@@ -251,8 +270,8 @@ struct Workspace {
     /// The default folder of builds.
     folder: PathBuf,
     packages: Vec<Package>,
-    /// The crates that are the user's own, in the form that recordings keep.
-    own: String,
+    /// The settings in the Cargo.toml of its packages.
+    declared: Declared,
 }
 
 impl Workspace {
@@ -270,9 +289,8 @@ impl Workspace {
                 .trim();
             Error::misuse(format_args!("cargo cannot read the workspace: {cause}"))
         })?;
-        let own = own_crates::crates(&metadata)?;
         Ok(Workspace {
-            own,
+            declared: metadata::read(&metadata)?,
             root: metadata.workspace_root.into(),
             folder: metadata.target_directory.join("heapglass").into(),
             packages: metadata.packages,

@@ -2,7 +2,9 @@
 //! then becomes the executable.
 //!
 //! Only the runner sets `HEAPGLASS_OUT`, so that cargo, build scripts and macros are never
-//! recorded. A test binary without tests to run is not recorded either.
+//! recorded. A test binary without tests to run is not recorded either. Into a program without
+//! tracking-alloc that `cargo heapglass run` starts, the runner preloads the library that records
+//! `malloc`.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -16,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::args::Runner;
 use crate::error::Error;
 use crate::files::{search, since_epoch};
+use crate::preload::{Choice, Plan};
 use crate::supervise;
 
 /// The variable that passes the value of `HEAPGLASS_OUT` through cargo.
@@ -41,6 +44,9 @@ pub(super) struct Started {
     pub(super) at: Duration,
     /// `true` if the executable was to record, `false` for a test binary without tests to run.
     pub(super) records: bool,
+    /// `true` if the preloaded library records it.
+    #[serde(default)]
+    pub(super) is_preloaded: bool,
     /// Path of the executable, in UTF-8.
     pub(super) executable: PathBuf,
 }
@@ -63,13 +69,24 @@ pub(super) fn encode<'a>(words: impl Iterator<Item = &'a OsStr>) -> Result<Strin
 /// # Errors
 /// Returns an error if it cannot be executed.
 pub(super) fn run(args: &Runner) -> Result<u8, Error> {
-    let records = std::env::var(LISTED).map_or(true, |mark| !has_no_tests(&args.command, &mark));
+    let listed = std::env::var(LISTED);
+    let plan = match (args.command.first(), &listed) {
+        // What cannot be preloaded runs all the same, and the summary says why nothing was
+        // recorded.
+        (Some(program), Err(_)) => {
+            Plan::of(Path::new(program), Choice::ByProgram).unwrap_or_default()
+        }
+        // Tests are told which file lacks the allocator.
+        _ => Plan::default(),
+    };
+    let records = listed.map_or(true, |mark| !has_no_tests(&args.command, &mark));
     if let (Some(list), Some(executable)) = (std::env::var_os(RAN), args.command.first()) {
         let executable = std::path::absolute(executable).unwrap_or_else(|_| executable.into());
         let started = Started {
             pid: std::process::id(),
             at: since_epoch(SystemTime::now()),
             records,
+            is_preloaded: plan.preloads(),
             executable: executable.to_string_lossy().into_owned().into(),
         };
         let file = File::options().append(true).create(true).open(list);
@@ -85,6 +102,7 @@ pub(super) fn run(args: &Runner) -> Result<u8, Error> {
         supervise::command(&words).ok_or_else(|| Error::misuse("no executable to run"))?;
     if let Some(out) = std::env::var_os(OUT).filter(|_| records) {
         command.env("HEAPGLASS_OUT", out);
+        plan.apply(&mut command);
     }
     for name in [OUT, INNER, RAN, LISTED] {
         command.env_remove(name);
@@ -140,6 +158,7 @@ mod tests {
             pid: 17,
             at: Duration::from_nanos(1_234_567_890),
             records: true,
+            is_preloaded: true,
             executable: PathBuf::from("/a folder/app"),
         };
         let line = serde_json::to_string(&started).unwrap();

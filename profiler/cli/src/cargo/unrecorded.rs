@@ -158,7 +158,8 @@ fn first_source(text: &str) -> Option<String> {
     (!source.is_empty()).then_some(source)
 }
 
-fn depends(package: &Package) -> bool {
+/// Returns `true` if a package depends on tracking-alloc.
+pub(super) fn depends(package: &Package) -> bool {
     let mut dependencies = package.dependencies.iter();
     dependencies.any(|dependency| dependency.name == "tracking-alloc")
 }

@@ -4,21 +4,19 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use heapglass_profiler::diff::{
-    DiffOptions, HeldBy, HeldSide, ONLY_HOLDERS, Recording, compare, compare_held, refused,
-    write_held_json, write_held_svg, write_held_text, write_json, write_markdown, write_svg,
-    write_text,
+    DiffOptions, HeldSide, Recording, compare, compare_held, refused, write_held_json,
+    write_held_svg, write_held_text, write_json, write_markdown, write_svg, write_text,
 };
 use heapglass_profiler::flamegraph::PictureTotals;
 use heapglass_profiler::profile::{Frames, Measure};
+use heapglass_profiler::question::Form;
 use heapglass_profiler::report::ReportOptions;
-use heapglass_profiler::table::{By, HeldMeasure};
+use heapglass_profiler::table::By;
 
 use super::export::write_comparison;
-use super::flamegraph::check_arena_measure;
-use crate::args::{Diff, Symbols};
+use crate::args::{Diff, Symbols, snapshot_of};
 use crate::error::Error;
 use crate::files::output::Output;
-use crate::held::{Shown, snapshot_of};
 use crate::open::{self, Side};
 use crate::progress::Working;
 use crate::{no_effect, terminal};
@@ -27,20 +25,32 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
     let base: Vec<&Path> = paths(&args.base, &args.and_base);
     let new: Vec<&Path> = paths(&args.new, &args.and_new);
     let inputs: Vec<&Path> = base.iter().chain(&new).copied().collect();
-    let shown = Shown::new(args.by, args.measure.measure)?;
+    let asked = args.ask.rows()?;
+    let (by, measure) = (asked.by, asked.measure);
     let ends_in = |wanted: &str| {
         let end = args.output.extension();
         end.is_some_and(|end| end.eq_ignore_ascii_case(wanted))
     };
     let is_page = ends_in("html");
     let is_picture = ends_in("svg");
-    let held = |by, measure| held(args, by, measure, (is_picture, is_page), &inputs);
-    let (by, measure) = match shown {
-        Shown::Counted(by, measure) => (by, measure),
-        Shown::Held(by, measure) => return held(HeldBy::Rows(by), measure),
-        Shown::Holders(measure) => return held(HeldBy::Holder, measure),
-    };
-    for (flag, at) in [("--at", &args.at.at), ("--base-at", &args.base_at)] {
+    // Rows of counters are drawn by stack, field or type, which have every measure.
+    let is_drawn = is_picture && (asked.is_of_snapshot() || by == By::Arena);
+    let has_several = !args.and_base.is_empty() || !args.and_new.is_empty();
+    for (is_wanted, form) in [
+        (is_drawn, Form::Tree),
+        (is_page, Form::ComparisonPage),
+        (args.markdown, Form::ComparisonMarkdown),
+        (has_several, Form::ComparisonOfSeveral),
+        (args.per.is_some(), Form::ComparisonPerInput),
+    ] {
+        if is_wanted {
+            asked.checked(form)?;
+        }
+    }
+    if asked.is_of_snapshot() {
+        return held(args, by, measure, (is_picture, is_page), &inputs);
+    }
+    for (flag, at) in [("--at", &args.ask.figures.at), ("--base-at", &args.base_at)] {
         if let Some(at) = at {
             no_effect::warn(
                 format_args!("{flag} {at}"),
@@ -53,9 +63,6 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
         measure,
         per: args.per,
     };
-    if is_picture && options.by == By::Arena {
-        check_arena_measure(options.measure)?;
-    }
     let output = Output::open(&args.output, &inputs)?;
     let base = Side::open(&base, &symbols(args, &args.base_binary))?;
     let new = Side::open(&new, &symbols(args, &args.new_binary))?;
@@ -105,34 +112,15 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
 /// Compares two snapshots.
 fn held(
     args: &Diff,
-    by: HeldBy,
-    measure: HeldMeasure,
+    by: By,
+    measure: Measure,
     (is_picture, is_page): (bool, bool),
     inputs: &[&Path],
 ) -> Result<(), Error> {
-    let flags = [
-        (args.per.is_some(), "--per"),
-        (!args.and_base.is_empty(), "--and-base"),
-        (!args.and_new.is_empty(), "--and-new"),
-        (args.markdown, "--markdown"),
-    ];
-    if let Some((_, flag)) = flags.iter().find(|(is_given, _)| *is_given) {
-        return Err(Error::misuse(format_args!(
-            "{flag} is not possible where two snapshots are compared; leave it out"
-        )));
-    }
-    if is_picture && by != HeldBy::Holder {
-        return Err(Error::misuse(ONLY_HOLDERS));
-    }
-    if is_page && by != HeldBy::Holder {
-        return Err(Error::misuse(
-            "the page of two snapshots shows holders; use --by holder, or leave -o out",
-        ));
-    }
     let output = Output::open(&args.output, inputs)?;
     let base = open::open(&args.base, &symbols(args, &args.base_binary))?;
     let new = open::open(&args.new, &symbols(args, &args.new_binary))?;
-    let at = args.at.at.as_deref();
+    let at = args.ask.figures.at.as_deref();
     let base_at = args.base_at.as_deref().or(at);
     let names = [&args.base, &args.new].map(|path| path.display().to_string());
     let base_side = HeldSide {
@@ -157,9 +145,9 @@ fn held(
     let text = if is_page {
         let sides = [(&names[0], &base), (&names[1], &new)];
         let [base, new] = sides.map(|(name, profile)| [Recording { name, profile }]);
-        let held = Some(([base_side.at, new_side.at], measure));
+        let snapshots = Some([base_side.at, new_side.at]);
         let path = Some(args.output.as_path());
-        write_comparison(&base, &new, Measure::default(), held, output, path)?;
+        write_comparison(&base, &new, measure, snapshots, output, path)?;
         Output::Stdout
     } else {
         write_picture(args, is_picture, output, |out| write_held_svg(&diff, out))?

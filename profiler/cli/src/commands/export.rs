@@ -4,17 +4,14 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use heapglass_profiler::diff::{Recording, refused};
-use heapglass_profiler::export::{
-    Format, notes, write, write_comparison_page, write_holders, write_page,
-};
+use heapglass_profiler::export::{Format, notes, write, write_comparison_page, write_page};
 use heapglass_profiler::profile::{Frames, Measure, Profile};
 use heapglass_profiler::report::ReportOptions;
-use heapglass_profiler::table::{By, HeldMeasure, SnapshotAt};
+use heapglass_profiler::table::SnapshotAt;
 
-use crate::args::{Export, ExportTo, RowsBy};
+use crate::args::{Export, ExportTo};
 use crate::error::Error;
 use crate::files::output::{Output, print_json};
-use crate::held::{Shown, snapshot_of};
 use crate::{no_effect, open, terminal};
 
 pub(super) fn run(args: &Export) -> Result<(), Error> {
@@ -38,35 +35,9 @@ fn to_file(args: &Export, format: Format) -> Result<(), Error> {
             "--label works only with --to parquet; leave it out",
         ));
     }
-    let rows_by = args.by.unwrap_or(RowsBy::Counted(By::Site));
-    let shown = Shown::new(rows_by, args.measure)?;
-    let (by, measure, held) = match shown {
-        Shown::Counted(by, measure) => (by, measure, None),
-        Shown::Held(by, held) => (by, Measure::default(), Some(held)),
-        Shown::Holders(held) => (By::default(), Measure::default(), Some(held)),
-    };
-    let has_it = match shown {
-        Shown::Counted(..) => true,
-        Shown::Held(..) => format.has_rows(),
-        Shown::Holders(_) => format.has_holders(),
-    };
-    if !has_it {
-        return Err(Error::misuse(format_args!(
-            "--to {} has no figures of a snapshot; use --to json or csv, or --to folded with --by holder",
-            format.name()
-        )));
-    }
-    if args.by.is_some() && !format.has_rows() && held.is_none() {
-        return Err(Error::misuse(format_args!(
-            "--by works only with --to json and --to csv, because {} has {}; leave --by out",
-            format.name(),
-            if format == Format::Html {
-                "rows of every kind"
-            } else {
-                "stacks instead of rows"
-            }
-        )));
-    }
+    let asked = args.ask.asked();
+    let (by, measure) = (asked.by, asked.measure);
+    format.check(by, measure).map_err(Error::misuse)?;
     let flags = [(args.base.is_some(), "--base"), (args.sources, "--sources")];
     if let Some((_, flag)) = flags.iter().find(|(is_given, _)| *is_given)
         && format != Format::Html
@@ -79,13 +50,6 @@ fn to_file(args: &Export, format: Format) -> Result<(), Error> {
         return Err(Error::misuse(
             "--sources does not work with --base, because a comparison has no sources; leave one out",
         ));
-    }
-    if !format.shows(measure) {
-        return Err(Error::misuse(format_args!(
-            "--to {} does not support --measure {}; leave it out, or use --to folded, speedscope, json or csv",
-            format.name(),
-            measure.name()
-        )));
     }
     let mut inputs = vec![file.as_path()];
     inputs.extend(args.base.as_deref());
@@ -101,14 +65,14 @@ fn to_file(args: &Export, format: Format) -> Result<(), Error> {
     if let Some(base) = &args.base {
         return compare(args, base, (file, &profile), measure, output);
     }
-    let at = args.at.at.as_deref();
+    let at = args.ask.figures.at.as_deref();
     let is_page = format == Format::Html;
-    let snapshot = if held.is_some() || (is_page && at.is_some()) {
-        Some(snapshot_of(&profile, file, at)?)
+    let snapshot = if asked.is_of_snapshot() || (is_page && at.is_some()) {
+        Some(args.ask.figures.snapshot_of(&profile, file)?)
     } else {
         None
     };
-    if let Some(at) = at.filter(|_| held.is_none() && !is_page) {
+    if let Some(at) = at.filter(|_| snapshot.is_none()) {
         no_effect::warn(
             format_args!("--at {at}"),
             "these figures are of the whole recording; use it with --by holder, --measure retained or --measure unused",
@@ -120,7 +84,6 @@ fn to_file(args: &Export, format: Format) -> Result<(), Error> {
         frames: args.frames.unwrap_or(format.default_frames()),
         by,
         snapshot,
-        held,
         recording: Some(&recording),
         ..ReportOptions::default()
     };
@@ -140,14 +103,14 @@ fn to_file(args: &Export, format: Format) -> Result<(), Error> {
         );
     }
     no_effect::warn_of_symbols(symbols, &[&profile]);
-    let written = output.write(|out| match (shown, snapshot) {
-        (Shown::Holders(held), Some(at)) => {
-            write_holders(&profile, format, at, held, &options, out)
+    let written = output.write(|out| {
+        if args.sources {
+            write_page(&profile, &options, Some(&source_folders(args)), out)
+        } else {
+            write(&profile, format, &options, out)
         }
-        _ if args.sources => write_page(&profile, &options, Some(&source_folders(args)), out),
-        _ => write(&profile, format, &options, out),
     })?;
-    let said = match snapshot.filter(|_| held.is_some()) {
+    let said = match snapshot.filter(|_| asked.is_of_snapshot()) {
         // Its figures are not those of the peak.
         Some(at) => {
             let (name, moment) = (at.name(), at.moment(&profile));
@@ -157,7 +120,6 @@ fn to_file(args: &Export, format: Format) -> Result<(), Error> {
         }
         None => notes(&profile),
     };
-    let measure_name = held.map_or(measure.name(), HeldMeasure::name);
     if written.is_none() {
         return Ok(());
     }
@@ -166,7 +128,7 @@ fn to_file(args: &Export, format: Format) -> Result<(), Error> {
             "format": 1,
             "path": args.output.to_string_lossy(),
             "to": format.name(),
-            "measure": measure_name,
+            "measure": measure.name(),
             "snapshot": snapshot.map(|at| at.number),
             "frames": options.frames.name(),
             "totals": profile.totals(),
@@ -195,7 +157,7 @@ fn compare(
     // `--binary` is the executable of the recording, not of the base.
     let symbols = args.symbols.with_binary(&args.base_binary);
     let base_profile = open::open(base, &symbols)?;
-    if let Some(at) = &args.at.at {
+    if let Some(at) = &args.ask.figures.at {
         no_effect::warn(
             format_args!("--at {at}"),
             "a comparison takes the snapshots with most live bytes; use `heapglass diff --by holder` for others",
@@ -236,7 +198,7 @@ pub(super) fn write_comparison(
     base: &[Recording<'_>],
     new: &[Recording<'_>],
     measure: Measure,
-    held: Option<([SnapshotAt<'_>; 2], HeldMeasure)>,
+    snapshots: Option<[SnapshotAt<'_>; 2]>,
     output: Output,
     path: Option<&Path>,
 ) -> Result<bool, Error> {
@@ -244,7 +206,7 @@ pub(super) fn write_comparison(
         measure,
         ..ReportOptions::default()
     };
-    let written = output.write(|out| write_comparison_page(base, new, &options, held, out))?;
+    let written = output.write(|out| write_comparison_page(base, new, &options, snapshots, out))?;
     if let (Some(_), Some(path)) = (written, path) {
         terminal::eprint_line(format_args!("wrote {}", path.display()));
     }

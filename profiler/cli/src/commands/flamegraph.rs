@@ -1,129 +1,77 @@
 //! `heapglass flamegraph`: draws the SVG.
 
-use heapglass_profiler::calltree::{CallTreeOptions, Levels};
-use heapglass_profiler::flamegraph::{NOT_OF_ARENAS, is_of_arenas, write_holders_svg, write_svg};
+use heapglass_profiler::flamegraph::{measure_of_arenas, write_svg};
 use heapglass_profiler::profile::{Frames, Measure, Profile, ScopeId};
-use heapglass_profiler::table::HeldMeasure;
+use heapglass_profiler::question::{Form, Of, Question, Shape};
+use heapglass_profiler::table::By;
 
-use crate::args::{AnyMeasure, Flamegraph, PictureBy};
+use crate::args::{Flamegraph, picture_name};
 use crate::error::Error;
 use crate::files::output::{Output, print_json};
-use crate::held::snapshot_of;
 use crate::{no_effect, open, terminal};
 
 pub(super) fn run(args: &Flamegraph) -> Result<(), Error> {
-    match (args.by, args.measure) {
-        (PictureBy::Counted(levels), None) => draw(args, levels, None),
-        (PictureBy::Counted(levels), Some(AnyMeasure::Counted(measure))) => {
-            draw(args, levels, Some(measure))
-        }
-        (PictureBy::Counted(_), Some(AnyMeasure::Held(measure))) => Err(Error::misuse(
-            format_args!("--measure {} works only with --by holder", measure.name()),
-        )),
-        (PictureBy::Holder, Some(AnyMeasure::Held(measure))) => draw_holders(args, measure),
-        (PictureBy::Holder, None) => draw_holders(args, HeldMeasure::default()),
-        (PictureBy::Holder, Some(AnyMeasure::Counted(measure))) => Err(Error::misuse(
-            not_of_holders(format_args!("--measure {}", measure.name())),
-        )),
+    let asked_for = args.figures.measure;
+    let is_of_snapshot = asked_for.is_some_and(Measure::is_of_snapshots);
+    let by = args
+        .by
+        .unwrap_or(if is_of_snapshot { By::Holder } else { By::Site });
+    let mut asked = args.figures.asked(by);
+    // The default measure of arenas depends on what they hold.
+    let is_open = by == By::Arena && asked_for.is_none();
+    if !is_open {
+        asked = asked.checked(Form::Tree)?;
     }
-}
-
-/// Explains why a flag does not go with a picture of a snapshot.
-fn not_of_holders(flag: impl std::fmt::Display) -> String {
-    format!(
-        "{flag} does not work with --by holder, which draws a snapshot; its measures are retained and unused"
-    )
-}
-
-/// Draws who holds the heap in a snapshot.
-fn draw_holders(args: &Flamegraph, measure: HeldMeasure) -> Result<(), Error> {
-    let flags = [
-        (args.inverted, "--inverted"),
-        (args.phases, "--phases"),
-        (args.phase.is_some(), "--phase"),
-        (args.arena.is_some(), "--arena"),
-    ];
-    if let Some((_, flag)) = flags.iter().find(|(is_given, _)| *is_given) {
-        return Err(Error::misuse(not_of_holders(flag)));
-    }
-    let output = Output::open_beside(args.json, &args.output, &[&args.input.file], "picture")?;
-    let to_stdout = output.is_stdout();
-    let profile = open::open(&args.input.file, &args.input.symbols)?;
-    let at = snapshot_of(&profile, &args.input.file, args.at.at.as_deref())?;
-    warn_of_frames(args);
-    no_effect::warn_of_symbols(&args.input.symbols, &[&profile]);
-    let drawn = output.write(|out| write_holders_svg(&profile, at, measure, out))?;
-    match drawn {
-        Some(drawn) if args.json => print_json(&serde_json::json!({
-            "format": 1,
-            "path": args.output.to_string_lossy(),
-            "by": args.by.name(),
-            "measure": measure.name(),
-            "snapshot": at.number,
-            "total": drawn.total,
-            "frames": drawn.frames,
-            "elided": drawn.elided,
-        }))?,
-        Some(drawn) if !to_stdout => terminal::wrote_picture(&args.output, drawn.frames),
-        _ => {}
-    }
-    Ok(())
-}
-
-fn warn_of_frames(args: &Flamegraph) {
-    let frames = args.frames.frames;
-    if frames != Frames::Folded && args.by != PictureBy::Counted(Levels::Stack) {
-        no_effect::warn(
-            format_args!("--frames {}", frames.name()),
-            format_args!("frames by {} do not come from stacks", args.by.name()),
-        );
-    }
-}
-
-/// Draws counters of the recording.
-fn draw(args: &Flamegraph, by: Levels, measure: Option<Measure>) -> Result<(), Error> {
-    if by != Levels::Arena && args.arena.is_some() {
-        return Err(Error::misuse(
-            "--arena works only with --by arena; add --by arena",
-        ));
-    }
-    if let Some(measure) = measure.filter(|_| by == Levels::Arena) {
-        check_arena_measure(measure)?;
-    }
+    check_flags(args, by, asked.is_of_snapshot())?;
     let output = Output::open_beside(args.json, &args.output, &[&args.input.file], "picture")?;
     let to_stdout = output.is_stdout();
     let profile = open::open(&args.input.file, &args.input.symbols)?;
     let arena = arena(&profile, args)?;
-    let measure = measure.unwrap_or_else(|| default_measure(&profile, by, arena));
-    let options = CallTreeOptions {
-        levels: by,
-        measure,
-        inverted: args.inverted,
-        frames: args.frames.frames,
-        scopes: args.phases,
-        within: phase(&profile, args)?,
-        arena,
+    if is_open {
+        asked.measure = measure_of_arenas(&profile, arena, Measure::Peak);
+    }
+    let snapshot = if asked.is_of_snapshot() {
+        Some(args.figures.snapshot_of(&profile, &args.input.file)?)
+    } else {
+        None
     };
-    warn_of_frames(args);
-    if let Some(at) = &args.at.at {
+    let question = Question {
+        of: snapshot.map_or(Of::Whole, Of::Snapshot),
+        by,
+        measure: asked.measure,
+        frames: args.frames.frames,
+        shape: Shape {
+            inverted: args.inverted,
+            upwards: args.upwards,
+            scopes: args.phases,
+            within: phase(&profile, args)?,
+            arena,
+        },
+    };
+    warn_of_frames(args, by);
+    if let Some(at) = args.figures.at.as_ref().filter(|_| snapshot.is_none()) {
         no_effect::warn(
             format_args!("--at {at}"),
             "this picture is of the whole recording; use it with --by holder",
         );
     }
     no_effect::warn_of_symbols(&args.input.symbols, &[&profile]);
-    let drawn = output.write(|out| write_svg(&profile, &options, out))?;
+    let drawn = output.write(|out| write_svg(&profile, &question, out))?;
     match drawn {
         Some(drawn) if args.json => {
-            print_json(&serde_json::json!({
+            let mut json = serde_json::json!({
                 "format": 1,
                 "path": args.output.to_string_lossy(),
-                "by": args.by.name(),
-                "measure": measure.name(),
+                "by": picture_name(by),
+                "measure": asked.measure.name(),
                 "total": drawn.total,
                 "frames": drawn.frames,
                 "elided": drawn.elided,
-            }))?;
+            });
+            if let Some(at) = snapshot {
+                json["snapshot"] = at.number.into();
+            }
+            print_json(&json)?;
         }
         Some(drawn) if !to_stdout => terminal::wrote_picture(&args.output, drawn.frames),
         _ => {}
@@ -131,15 +79,38 @@ fn draw(args: &Flamegraph, by: Levels, measure: Option<Measure>) -> Result<(), E
     Ok(())
 }
 
-/// Rejects a picture by arena for a measure that arenas do not have.
-pub(super) fn check_arena_measure(measure: Measure) -> Result<(), Error> {
-    if is_of_arenas(measure) {
-        return Ok(());
+/// Rejects flags that do not go with the picture.
+fn check_flags(args: &Flamegraph, by: By, is_of_snapshot: bool) -> Result<(), Error> {
+    let flags = [
+        (args.inverted, "--inverted"),
+        (args.phases, "--phases"),
+        (args.phase.is_some(), "--phase"),
+        (args.arena.is_some(), "--arena"),
+    ];
+    if let Some((_, flag)) = flags
+        .iter()
+        .find(|(is_given, _)| is_of_snapshot && *is_given)
+    {
+        return Err(Error::misuse(format_args!(
+            "{flag} does not work with a picture of a snapshot, which has no stacks; leave it out"
+        )));
     }
-    Err(Error::misuse(format_args!(
-        "cannot draw arenas with --measure {}: {NOT_OF_ARENAS}",
-        measure.name()
-    )))
+    if by != By::Arena && args.arena.is_some() {
+        return Err(Error::misuse(
+            "--arena works only with --by arena; add --by arena",
+        ));
+    }
+    Ok(())
+}
+
+fn warn_of_frames(args: &Flamegraph, by: By) {
+    let frames = args.frames.frames;
+    if frames != Frames::Folded && by != By::Site {
+        no_effect::warn(
+            format_args!("--frames {}", frames.name()),
+            format_args!("frames by {} do not come from stacks", by.name()),
+        );
+    }
 }
 
 /// Returns the arena that was asked for, as an index into the arenas of the profile.
@@ -216,17 +187,4 @@ fn none_such(args: &Flamegraph, kind: &str, name: &str, there: &[&str], how: &st
     };
     let file = args.input.file.display();
     Error::misuse(format_args!("no {kind} {name} in {file}: {there}"))
-}
-
-/// Returns the measure to draw if none was given. For arenas, that is the bytes they hold, or what
-/// they allocated if they hold nothing.
-fn default_measure(profile: &Profile, by: Levels, only: Option<usize>) -> Measure {
-    if by != Levels::Arena {
-        return Measure::Peak;
-    }
-    let mut arenas = profile.arenas().iter().enumerate();
-    let holds = arenas.any(|(index, arena)| {
-        only.is_none_or(|only| only == index) && arena.figures.allocated_bytes > 0
-    });
-    if holds { Measure::Live } else { Measure::Total }
 }

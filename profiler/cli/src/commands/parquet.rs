@@ -20,9 +20,9 @@ type Recordings<'a> = BTreeMap<String, &'a Path>;
 
 pub(super) fn run(args: &Export) -> Result<(), Error> {
     let given = [
-        (args.measure.is_some(), "--measure"),
-        (args.at.at.is_some(), "--at"),
-        (args.by.is_some(), "--by"),
+        (args.ask.figures.measure.is_some(), "--measure"),
+        (args.ask.figures.at.is_some(), "--at"),
+        (args.ask.by.is_some(), "--by"),
         (args.frames.is_some(), "--frames"),
         (args.base.is_some(), "--base"),
         (args.sources, "--sources"),

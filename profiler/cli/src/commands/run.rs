@@ -188,7 +188,7 @@ struct Live {
     recordings: Arc<Mutex<Spool>>,
     session: Session,
     live: bool,
-    /// The snapshots that were taken meanwhile. The recording of a running program has none.
+    /// The snapshots that were taken meanwhile, if no run keeps them beside the recording.
     taken: Vec<Snapshot>,
 }
 
@@ -213,9 +213,7 @@ impl Source for Live {
                 if profile.is_ok() || over {
                     self.live = !over;
                     let mut profile = profile.map_err(|error| error.to_string())?;
-                    for snapshot in &self.taken {
-                        profile.add_snapshot(snapshot.clone());
-                    }
+                    open::add_taken(&mut profile, &self.taken);
                     return Ok(profile);
                 }
             } else if over {

@@ -10,16 +10,12 @@ pub(super) fn run(_: &Set) -> Result<(), Error> {
 
 #[cfg(target_os = "linux")]
 pub(super) fn run(args: &Set) -> Result<(), Error> {
-    use std::time::Duration;
-
     use heapglass_profiler::attach::{Followed, set_sampling};
     use heapglass_profiler::units::Bytes;
     use tracking_alloc_recording::{change_refused, mode};
 
     use crate::files::live;
     use crate::terminal;
-
-    const PATIENCE: Duration = Duration::from_secs(1);
 
     match mode::from_name(&args.mode) {
         Some(mode::SAMPLE) => {}
@@ -38,16 +34,17 @@ pub(super) fn run(args: &Set) -> Result<(), Error> {
     }
     let live = live::find(&args.target)?;
     let path = live.path.display();
-    let followed = set_sampling(&live.path, args.sample_bytes, PATIENCE).map_err(Error::misuse)?;
+    let followed =
+        set_sampling(&live.path, args.sample_bytes, args.wait.patience()).map_err(Error::misuse)?;
     terminal::eprint_line(match followed {
-        Followed::Samples(mean) => format!(
+        Followed::Yes(mean) => format!(
             "{path}: takes one sample for each {} allocated on average",
             Bytes(mean)
         ),
-        Followed::NotYet => format!(
-            "{path}: the program changes soon: when its live bytes next fall from a new maximum or change \
-             by 32 KiB, or at its next sample"
-        ),
+        Followed::NotYet { quiet_since_ns } => {
+            let does = "begins to sample";
+            format!("{path}: {}", live::not_yet(quiet_since_ns, does))
+        }
     });
     Ok(())
 }

@@ -15,24 +15,48 @@ pub(super) fn run(args: &Snapshot) -> Result<(), Error> {
     use crate::files::{live, output::Output};
     use crate::progress::Working;
     use crate::{open, snapshots, terminal};
-    use heapglass_profiler::attach::Reader;
-    use heapglass_profiler::units::Bytes;
+    use heapglass_profiler::attach::Progress;
+    use heapglass_profiler::units::{Bytes, Nanos};
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    use std::time::Duration;
+
+    /// The time without an allocation after which the command says that it waits.
+    const QUIET: Duration = Duration::from_secs(1);
 
     let live = live::find(&args.target)?;
     let path = args.output.clone();
     let path = path.unwrap_or_else(|| snapshots::free_path(&live.path, live.header.pid));
     let output = Output::open(&path, &[&live.path])?;
     let working = Working::new("attaching to the program");
+    let is_told = AtomicBool::new(false);
     let show = |progress| {
         working.show(snapshots::sentence(progress));
+        if let Progress::Waiting {
+            waited,
+            quiet_since_ns: Some(since),
+        } = progress
+            && waited >= QUIET
+            && !is_told.swap(true, Relaxed)
+        {
+            terminal::eprint_line(format_args!(
+                "{}: the program has not allocated since {}; it makes the copy at its next allocation, which this command waits for up to {} s",
+                live.path.display(),
+                Nanos(since),
+                args.wait
+            ));
+        }
         true
     };
     let options = open::options(&args.symbols);
-    let reader = Reader::attach(&live.path, args.force.force_snapshot, options);
-    let taken = reader.and_then(|mut reader| reader.take(args.patience(), &show));
-    let taken = taken.map_err(Error::misuse)?;
+    let is_forced = args.force.force_snapshot;
+    let snapshots = [snapshots::take(
+        &live.path,
+        is_forced,
+        options,
+        args.patience(),
+        &show,
+    )?];
     drop(working);
-    let snapshots = [taken.snapshot];
     let packed = open::pack(&live.path, &args.symbols)?;
     let bytes = snapshots::put_into(packed, &snapshots)?;
     let profile = open::open(&live.path, &args.symbols)?;

@@ -6,7 +6,6 @@
 mod input;
 mod target;
 
-use heapglass_profiler::calltree::CallTreeOptions;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
@@ -14,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use heapglass_profiler::flamegraph::write_svg;
+use heapglass_profiler::question::Question;
 use heapglass_profiler::report::{ReportOptions, write_json, write_text};
 use heapglass_profiler::units::Bytes;
 
@@ -85,13 +85,11 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
              and the program's own messages are above",
         ));
     };
-    let options = CallTreeOptions {
-        scopes: true,
-        ..CallTreeOptions::default()
-    };
+    let mut question = Question::default();
+    question.shape.scopes = true;
     let profile = finished.interruptible(|| {
         let profile = open::open(&kept.path, &Symbols::default())?;
-        svg.write(|out| write_svg(&profile, &options, out))?;
+        svg.write(|out| write_svg(&profile, &question, out))?;
         Ok::<_, Error>(profile)
     })?;
     let name = kept.path.file_name().map(PathBuf::from).unwrap_or_default();

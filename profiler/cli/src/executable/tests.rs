@@ -1,8 +1,8 @@
 //! Program files of every kind, made with the C compiler and by changing bytes of others.
 
 use super::*;
+use heapglass_limits::Command;
 use std::fs;
-use std::process::Command;
 
 /// A folder with programs.
 struct Programs(tempfile::TempDir);

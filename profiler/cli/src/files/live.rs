@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use heapglass_profiler::units::Nanos;
 use tracking_alloc_recording::{HeaderValue, Writer};
 
 use super::{header, place, recent};
@@ -33,6 +34,18 @@ pub(crate) fn find(target: &Path) -> Result<Live, Error> {
             })?;
             Ok(Live { path, header })
         }
+    }
+}
+
+/// Returns the sentence about a program that has not followed a request: what it `does` at one of
+/// its next allocations.
+pub(crate) fn not_yet(quiet_since_ns: Option<u64>, does: &str) -> String {
+    match quiet_since_ns {
+        Some(since) => format!(
+            "the program has not allocated since {}; it {does} at its next allocation; wait for that with --wait SECONDS",
+            Nanos(since)
+        ),
+        None => format!("the program {does} at one of its next allocations"),
     }
 }
 

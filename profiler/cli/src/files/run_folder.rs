@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use heapglass_profiler::Beside;
 use rustix::fs::{FlockOperation, flock};
 
 /// The prefix of the folder names of runs in the place for live recordings.
@@ -18,11 +19,22 @@ pub(super) const RUN_BESIDE: &str = ".heapglass";
 /// The file that is locked while the run is alive.
 pub(super) const LOCK: &str = ".lock";
 
-/// Removes the folder of a run if it contains only the lock.
+/// Removes the folder of a run if it contains only the lock, and files that belong to recordings
+/// which are not there.
 pub(super) fn remove_if_empty(folder: &Path) {
-    let mut files = fs::read_dir(folder).into_iter().flatten().flatten();
-    if files.all(|file| file.file_name() == LOCK) && fs::remove_file(folder.join(LOCK)).is_ok() {
-        let _ = fs::remove_dir(folder);
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = files.map(|file| file.file_name());
+    let (left, others): (Vec<_>, Vec<_>) =
+        names.partition(|name| name == LOCK || Beside::is_name(&name.to_string_lossy()));
+    if others.is_empty() {
+        // The lock last: while it is there, the folder is known to be that of a run.
+        let (lock, beside): (Vec<_>, Vec<_>) = left.into_iter().partition(|name| name == LOCK);
+        for name in beside {
+            let _ = fs::remove_file(folder.join(name));
+        }
+        if !lock.is_empty() && fs::remove_file(folder.join(LOCK)).is_ok() {
+            let _ = fs::remove_dir(folder);
+        }
     }
 }
 

@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 
 use heapglass_profiler::units::parse_bytes;
 use tracking_alloc_recording::{
-    DEFAULT_MAX_BYTES, HeaderValue, PathPiece, Writer, literal_path, path_pieces,
+    DEFAULT_MAX_BYTES, FIRST_SEGMENT_BYTES, HeaderValue, PathPiece, Writer, literal_path,
+    path_pieces,
 };
 
 use super::final_path::{copy_whole, first_free_path, make_way, move_to_free};
@@ -400,8 +401,15 @@ fn max_bytes() -> Result<u64, Error> {
     if text.is_empty() {
         return Ok(DEFAULT_MAX_BYTES);
     }
-    parse_bytes(&text.to_string_lossy())
-        .map_err(|why| Error::misuse(format_args!("HEAPGLASS_MAX_BYTES: {why}")))
+    let bytes = parse_bytes(&text.to_string_lossy())
+        .map_err(|why| Error::misuse(format_args!("HEAPGLASS_MAX_BYTES: {why}")))?;
+    if bytes < FIRST_SEGMENT_BYTES {
+        return Err(Error::misuse(format_args!(
+            "HEAPGLASS_MAX_BYTES: `{}` is too small; use at least 1MiB",
+            text.to_string_lossy()
+        )));
+    }
+    Ok(bytes)
 }
 
 /// Returns the place for live recordings if it has room for twice the maximum size of a recording.

@@ -48,7 +48,8 @@ impl Target {
         if is_tls && !cfg!(feature = "https") {
             return Err(misuse(
                 "begins with https, and this heapglass was built without TLS; build it with \
-                 `cargo install heapglass --features https`, or push to a proxy on this machine over http",
+                 `cargo install --locked --path profiler/cli --features https` in a checkout of heapglass, \
+                 or push to a proxy on this machine over http",
             ));
         }
         let host = uri

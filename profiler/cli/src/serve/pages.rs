@@ -31,15 +31,17 @@ pub(super) async fn answer<B>(site: &SharedSite, request: &Request<B>) -> Answer
         Ok(window) => window,
         Err(why) => return Answer::refusal(StatusCode::BAD_REQUEST, why),
     };
-    let since = match page {
-        Page::Allocs | Page::Heap => Since::Change,
+    // What a viewer shows first is that of Go's pages.
+    let (since, measure) = match page {
+        Page::Allocs => (Since::Change, Measure::Total),
+        Page::Heap => (Since::Change, Measure::Live),
         Page::DeltaHeap if window.is_none() => {
             return Answer::refusal(
                 StatusCode::BAD_REQUEST,
                 "delta_heap needs the length of its window: add ?seconds=10",
             );
         }
-        Page::DeltaHeap => Since::Allocations,
+        Page::DeltaHeap => (Since::Allocations, Measure::Total),
         Page::Index | Page::Flamegraph | Page::Metrics => {
             return on_thread(site, move |site| whole(site, name.as_deref(), page)).await;
         }
@@ -59,7 +61,7 @@ pub(super) async fn answer<B>(site: &SharedSite, request: &Request<B>) -> Answer
     };
     let end = begin.began() + window;
     tokio::time::sleep_until(end.into()).await;
-    let document = Document::Window(begin, since);
+    let document = Document::Window(begin, since, measure);
     on_thread(site, move |site| {
         document_page(site, name.as_deref(), page, end, &document)
     })

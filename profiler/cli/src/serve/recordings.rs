@@ -16,10 +16,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use heapglass_profiler::calltree::CallTreeOptions;
 use heapglass_profiler::export::{Moment, PprofOptions, Since, Window, write_metrics, write_pprof};
 use heapglass_profiler::flamegraph::write_svg;
 use heapglass_profiler::profile::{Measure, Profile, State};
+use heapglass_profiler::question::Question;
 use heapglass_profiler::{OpenOptions, Session};
 use hyper::body::Bytes;
 use rustix::fs::OFlags;
@@ -132,7 +132,7 @@ pub(super) enum Document {
     /// The whole recording as pprof, with this measure first.
     Pprof(Measure),
     /// The time from then to now as pprof.
-    Window(WindowBegin, Since),
+    Window(WindowBegin, Since, Measure),
     Flamegraph,
     Metrics,
 }
@@ -359,17 +359,14 @@ impl Dump {
                 let measure = *measure;
                 write_pprof(profile, &PprofOptions { measure, ..options }, out).map(drop)
             }
-            Document::Window(begin, since) => {
+            Document::Window(begin, since, measure) => {
                 if !begin.moment.is_of(profile) {
                     return Err(Refusal::NothingRecords(
                         "another program is recorded since the window began; ask again".to_owned(),
                     ));
                 }
                 let options = PprofOptions {
-                    measure: match since {
-                        Since::Change => Measure::Live,
-                        Since::Allocations => Measure::Total,
-                    },
+                    measure: *measure,
                     window: Some(Window {
                         begin: &begin.moment,
                         end: self.time,
@@ -385,11 +382,11 @@ impl Dump {
                 } else {
                     Measure::Peak
                 };
-                let options = CallTreeOptions {
+                let question = Question {
                     measure,
-                    ..CallTreeOptions::default()
+                    ..Question::default()
                 };
-                write_svg(profile, &options, out).map(drop)
+                write_svg(profile, &question, out).map(drop)
             }
             Document::Metrics => write_metrics(profile, out),
         }

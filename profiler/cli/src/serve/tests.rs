@@ -62,7 +62,7 @@ impl Response {
 impl Server {
     fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
-        let patience = Some(Duration::from_secs(60));
+        let patience = Some(heapglass_limits::limit());
         stream.set_read_timeout(patience).unwrap();
         stream
     }
@@ -282,7 +282,7 @@ fn further_connections_wait_until_there_is_a_place() {
     assert!(early.is_err(), "answered beside two others: {early:?}");
     drop(first);
     third
-        .set_read_timeout(Some(Duration::from_secs(60)))
+        .set_read_timeout(Some(heapglass_limits::limit()))
         .unwrap();
     assert_eq!(response(third).unwrap().status, 200);
     drop(second);
@@ -359,7 +359,7 @@ fn a_folder_lists_what_it_serves() {
     symlink(at("app.hg"), at("link.hg")).unwrap();
     symlink("/etc/passwd", at("passwd.hg")).unwrap();
     symlink(at("nowhere"), at("dangling.hg")).unwrap();
-    let pipe = std::process::Command::new("mkfifo")
+    let pipe = heapglass_limits::Command::new("mkfifo")
         .arg(at("pipe.hg"))
         .status();
     assert!(pipe.unwrap().success());

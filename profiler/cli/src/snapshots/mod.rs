@@ -3,15 +3,17 @@
 
 mod watch;
 
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-pub(crate) use watch::{OfRecording, Watch, environment};
+pub(crate) use watch::{OfRecording, Told, Wants, Watch, environment};
 
 use heapglass_profiler::attach::{Progress, Reader};
 use heapglass_profiler::snapshot::{Snapshot, Stage};
 use heapglass_profiler::units::{Bytes, Nanos, Share, counted, printable};
+use heapglass_profiler::{Beside, OpenOptions, snapshots_so_far};
 
 use crate::args::Symbols;
 use crate::error::Error;
@@ -46,6 +48,74 @@ pub(crate) fn append(path: &Path, snapshots: &[Snapshot]) -> Result<(), Error> {
     temporary.replace().map_err(cannot)
 }
 
+/// Keeps the snapshots that were taken so far of a running program beside its recording, where
+/// every command finds them.
+///
+/// # Errors
+/// Returns an error if the file cannot be written.
+pub(crate) fn keep_beside(recording: &Path, snapshots: &[Snapshot]) -> std::io::Result<()> {
+    let place = Beside::Snapshots.path(recording);
+    let path = place.ok_or(std::io::ErrorKind::NotFound)?;
+    let mut temporary = Temporary::beside(&path, PRIVATE)?;
+    temporary.file.write_all(&Snapshot::table(snapshots))?;
+    temporary.replace()
+}
+
+/// Takes a snapshot of a running program. If `heapglass run` takes its snapshots already, asks it
+/// for one.
+///
+/// # Errors
+/// Returns an error if the program makes no copy of itself within `patience`, or if it cannot be
+/// read.
+pub(crate) fn take(
+    recording: &Path,
+    is_forced: bool,
+    options: OpenOptions,
+    patience: Duration,
+    progress: &(dyn Fn(Progress) -> bool + Sync),
+) -> Result<Snapshot, Error> {
+    let reader = Reader::attach(recording, is_forced, options);
+    match reader.and_then(|mut reader| reader.take(patience, progress)) {
+        Ok(taken) => Ok(taken.snapshot),
+        Err(other) if other.is_other_reader() => {
+            ask_other(recording, patience)?.ok_or_else(|| Error::misuse(other))
+        }
+        Err(error) => Err(Error::misuse(error)),
+    }
+}
+
+/// Asks the process that takes the snapshots of a program for one more. Returns `None` if it took
+/// none within `patience`.
+fn ask_other(recording: &Path, patience: Duration) -> Result<Option<Snapshot>, Error> {
+    /// The interval between looks for an answer.
+    const LOOKS: Duration = Duration::from_millis(10);
+    let last = || -> Result<Option<Snapshot>, Error> {
+        let so_far = snapshots_so_far(recording).map_err(Error::misuse)?;
+        Ok(so_far.into_iter().next_back())
+    };
+    let time = |snapshot: &Option<Snapshot>| snapshot.as_ref().map(|one| one.moment().time_ns);
+    let before = time(&last()?);
+    let Some(request) = Beside::Request.path(recording) else {
+        return Ok(None);
+    };
+    // If it exists, another command asks too, and one snapshot is enough for both.
+    let asked = File::options().write(true).create_new(true).open(&request);
+    if asked.is_err_and(|error| error.kind() != std::io::ErrorKind::AlreadyExists) {
+        return Ok(None);
+    }
+    let begun = Instant::now();
+    while request.exists() {
+        if begun.elapsed() >= patience {
+            let _ = std::fs::remove_file(&request);
+            break;
+        }
+        std::thread::sleep(LOOKS);
+    }
+    let taken = last()?;
+    let is_new = time(&taken) > before;
+    Ok(taken.filter(|_| is_new))
+}
+
 /// Takes a snapshot of the program that writes a recording, and writes it to a free path in the
 /// working directory. Returns a sentence about it, and the snapshot.
 ///
@@ -56,9 +126,8 @@ pub(crate) fn take_into_file(
     symbols: &Symbols,
 ) -> Result<(String, Snapshot), Error> {
     const PATIENCE: Duration = Duration::from_secs(5);
-    let reader = Reader::attach(recording, false, open::options(symbols));
-    let taken = reader.and_then(|mut reader| reader.take(PATIENCE, &|_| true));
-    let snapshot = taken.map_err(Error::misuse)?.snapshot;
+    let options = open::options(symbols);
+    let snapshot = take(recording, false, options, PATIENCE, &|_| true)?;
     // Without a progress bar: the terminal belongs to the UI.
     let options = open::options(symbols);
     let profile = heapglass_profiler::open(recording, &options, &|_| ()).map_err(Error::misuse)?;
@@ -95,7 +164,7 @@ pub(crate) fn free_path(recording: &Path, pid: u32) -> PathBuf {
 /// Returns the line that a progress bar shows.
 pub(crate) fn sentence(progress: Progress) -> String {
     match progress {
-        Progress::Waiting(_) => "waiting for the program to allocate".to_owned(),
+        Progress::Waiting { .. } => "waiting for the program to allocate".to_owned(),
         Progress::Blocks { done, total } => format!("finding blocks: {done} of {total} parts"),
         Progress::Analysis(step) => {
             let what = match step.stage {
@@ -121,13 +190,9 @@ pub(crate) fn line(snapshot: &Snapshot, peak_bytes: u64) -> String {
             Share::of(moment.live_bytes, peak_bytes)
         )
     };
-    let basis = match snapshot.basis().name() {
-        "types" => "types from debug information",
-        "shapes" => "the containers that stacks name",
-        _ => "sizes alone",
-    };
+    let basis = snapshot.basis().text();
     format!(
-        "`{}` at {}: {} live{share} in {}, by {basis}; the program paused for {}",
+        "`{}` at {}: {} live{share} in {}; basis: {basis}; the program paused for {}",
         printable(&moment.label),
         Nanos(moment.time_ns),
         Bytes(moment.live_bytes),

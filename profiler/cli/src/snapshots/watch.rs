@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use heapglass_profiler::OpenOptions;
 use heapglass_profiler::attach::{Error, Progress, Reader, Taken, Triggers};
 use heapglass_profiler::snapshot::Snapshot;
+use heapglass_profiler::{Beside, DeclaredContainer, OpenOptions};
 
 use crate::args::Moments;
 
@@ -57,6 +57,25 @@ pub(crate) struct OfRecording {
     pub(crate) problems: Vec<String>,
 }
 
+/// The snapshots to take.
+#[derive(Clone, Debug)]
+pub(crate) struct Wants {
+    pub(crate) moments: Moments,
+    /// Take them even if the program may be killed for making a copy of itself.
+    pub(crate) is_forced: bool,
+    /// Containers that the program declares.
+    pub(crate) containers: Vec<DeclaredContainer>,
+}
+
+/// The state that the thread that reads snapshots shares with others.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Told {
+    /// `true` once no more is to be read.
+    pub(crate) stops: Arc<AtomicBool>,
+    /// The step that the thread is at.
+    pub(crate) step: Arc<Mutex<Option<String>>>,
+}
+
 /// The thread that reads snapshots.
 #[derive(Debug)]
 pub(crate) struct Watch {
@@ -67,8 +86,8 @@ pub(crate) struct Watch {
 impl Watch {
     /// Starts the thread. `recordings` returns the paths of all recordings so far.
     pub(crate) fn start(
-        moments: Moments,
-        is_forced: bool,
+        wants: Wants,
+        told: Told,
         recordings: impl Fn() -> Vec<PathBuf> + Send + 'static,
     ) -> io::Result<Watch> {
         let ends = Arc::new(AtomicBool::new(false));
@@ -82,11 +101,11 @@ impl Watch {
                     let is_last = shared.load(Acquire);
                     for path in recordings() {
                         programs.entry(path).or_insert_with_key(|path| {
-                            Program::attach(path.clone(), &moments, is_forced)
+                            Program::attach(path.clone(), &wants, &told)
                         });
                     }
                     for program in programs.values_mut() {
-                        program.look(&moments, &shared);
+                        program.look(&wants.moments, &shared);
                     }
                     if is_last {
                         break;
@@ -109,30 +128,46 @@ impl Watch {
 
 /// One program.
 struct Program {
+    path: PathBuf,
+    /// The file by which another command asks for a snapshot.
+    request: Option<PathBuf>,
     /// `None` if it could not be attached to.
     reader: Option<Reader>,
     found: OfRecording,
     /// The place of the last peak among the snapshots.
     peak: Option<usize>,
     next_asked: Instant,
+    /// `true` if there are snapshots that the file beside the recording does not have.
+    is_behind: bool,
+    told: Told,
 }
 
 impl Program {
-    fn attach(path: PathBuf, moments: &Moments, is_forced: bool) -> Program {
+    fn attach(path: PathBuf, wants: &Wants, told: &Told) -> Program {
+        let moments = &wants.moments;
         let mut program = Program {
+            request: Beside::Request.path(&path),
             reader: None,
             found: OfRecording::default(),
             peak: None,
             next_asked: Instant::now() + moments.every.unwrap_or_default(),
+            is_behind: false,
+            told: told.clone(),
+            path,
         };
         let triggers = Triggers {
             peak_above: moments.at_peak.then_some(FIRST_PEAK_BYTES),
             at_exit: moments.at_exit,
             marks: moments.marks.clone(),
         };
-        let reader = Reader::attach(&path, is_forced, OpenOptions::with_cache());
+        let options = OpenOptions {
+            containers: wants.containers.clone(),
+            ..OpenOptions::with_cache()
+        };
+        let reader = Reader::attach(&program.path, wants.is_forced, options);
         match reader.and_then(|reader| reader.set_triggers(&triggers).map(|()| reader)) {
             Ok(mut reader) => {
+                reader.stop_when(Arc::clone(&told.stops));
                 // If this fails, snapshots say so.
                 let _ = reader.prepare();
                 program.reader = Some(reader);
@@ -149,7 +184,12 @@ impl Program {
         let Some(mut reader) = self.reader.take() else {
             return;
         };
-        let goes_on = |_: Progress| true;
+        let step = Arc::clone(&self.told.step);
+        let goes_on = |progress: Progress| {
+            let mut step = step.lock().unwrap_or_else(PoisonError::into_inner);
+            *step = Some(super::sentence(progress));
+            true
+        };
         loop {
             match reader.next(&goes_on) {
                 Ok(Some(taken)) => self.keep(taken),
@@ -162,29 +202,52 @@ impl Program {
                 }
             }
         }
-        if let Some(every) = moments.every
-            && self.next_asked <= Instant::now()
-            && !ends.load(Acquire)
-        {
+        let request = self.request.as_ref();
+        let is_wanted = request.is_some_and(|request| request.exists());
+        let mut is_answered = false;
+        let is_due = moments.every.is_some() && self.next_asked <= Instant::now();
+        if (is_due || is_wanted) && !ends.load(Acquire) {
             let begun = Instant::now();
-            match reader.take(PATIENCE, &|_| !ends.load(Acquire)) {
+            let every = moments.every.unwrap_or_default();
+            is_answered = match reader.take(PATIENCE, &|_| !ends.load(Acquire)) {
                 Ok(taken) => {
                     self.keep(taken);
                     self.next_asked = begun + every.max(begun.elapsed() * 2);
+                    true
                 }
                 // It allocates nothing, or has ended meanwhile.
-                Err(error) if error.is_no_answer() || error.is_not_running() => {}
-                Err(_) if ends.load(Acquire) => {}
+                Err(error) if error.is_no_answer() || error.is_not_running() => false,
+                Err(_) if ends.load(Acquire) => false,
                 Err(error) => {
                     self.failed(&error);
                     self.next_asked = Instant::now() + every;
+                    true
                 }
-            }
+            };
+        }
+        self.keep_beside();
+        // Whoever waits for it reads the snapshots then.
+        if is_wanted
+            && is_answered
+            && let Some(request) = &self.request
+        {
+            let _ = std::fs::remove_file(request);
         }
         self.reader = Some(reader);
     }
 
+    /// Writes the snapshots so far beside the recording, if there are new ones.
+    fn keep_beside(&mut self) {
+        if std::mem::take(&mut self.is_behind)
+            && let Err(error) = super::keep_beside(&self.path, &self.found.snapshots)
+        {
+            let problem = format!("snapshots can be seen only at the end of the run: {error}");
+            self.note(problem);
+        }
+    }
+
     fn keep(&mut self, taken: Taken) {
+        self.is_behind = true;
         let snapshots = &mut self.found.snapshots;
         if taken.is_peak {
             // Only the last of all peaks is one.

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 use heapglass_profiler::profile::{Profile, State};
 
+use tracking_alloc_recording::{UNREADABLE_EXEC, UNRECORDED_EXEC};
+
 use crate::args::Symbols;
 use crate::error::Error;
 use crate::files::spool::KeptRecording;
@@ -129,10 +131,30 @@ fn not_seen(recordings: &[RunRecording<'_>]) -> Vec<String> {
     let programs: BTreeSet<&str> = preloaded
         .filter_map(|one| Some(one.profile()?.process().executable.as_str()))
         .collect();
-    programs
+    let of_programs = programs
         .into_iter()
-        .flat_map(|program| preload::not_seen(Path::new(program)))
-        .collect()
+        .flat_map(|program| preload::not_seen(Path::new(program)));
+    let became_unrecorded = recordings.iter().filter_map(became_unrecorded);
+    of_programs.chain(became_unrecorded).collect()
+}
+
+/// Returns a sentence about a program that became another one, which was not recorded.
+fn became_unrecorded(recording: &RunRecording<'_>) -> Option<String> {
+    let profile = recording.profile()?;
+    // A program that finished its recording did not become another one.
+    let is_cut_short = profile.process().state != State::Finished;
+    let last = profile.marks().last().filter(|_| is_cut_short)?;
+    let why = match last.name.as_str() {
+        UNRECORDED_EXEC => "its environment lacks HEAPGLASS_OUT (`env -i` clears it)",
+        UNREADABLE_EXEC => {
+            "the preloaded library cannot be read from there (another root folder, for example)"
+        }
+        _ => return None,
+    };
+    Some(format!(
+        "{name} became another program, which is not recorded: {why}; run heapglass behind it: {name} .. heapglass run -- PROGRAM",
+        name = recording.program()
+    ))
 }
 
 /// Returns the recording with the largest figure, the earliest of equals.

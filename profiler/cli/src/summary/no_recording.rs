@@ -26,6 +26,14 @@ fn advice() -> String {
 /// Returns lines that explain why nothing was recorded, with or without a preloaded library.
 pub(super) fn why(executables: &[PathBuf], preloads: bool) -> String {
     let mut text = "heapglass: nothing was recorded".to_owned();
+    if let Some(mode) = unknown_mode() {
+        // No program records in it, whatever it contains.
+        text.push_str(&format!(
+            ": unknown HEAPGLASS_MODE `{}`; use `exact`, `sample` or `count`, or unset it",
+            printable(&mode)
+        ));
+        return text;
+    }
     let mut is_linked = false;
     let mut is_preloadable = false;
     for path in executables.iter().take(8) {
@@ -61,17 +69,15 @@ pub(super) fn why(executables: &[PathBuf], preloads: bool) -> String {
     text
 }
 
+/// Returns the value of HEAPGLASS_MODE if it is no mode.
+fn unknown_mode() -> Option<String> {
+    let word = std::env::var_os("HEAPGLASS_MODE").filter(|word| !word.is_empty())?;
+    let is_known = word.to_str().and_then(mode::from_name).is_some();
+    (!is_known).then(|| word.to_string_lossy().into_owned())
+}
+
 /// Returns possible reasons why a program that could record did not.
 fn linked_but_silent(path: &Path) -> String {
-    let known = |word: &std::ffi::OsString| {
-        word.is_empty() || word.to_str().and_then(mode::from_name).is_some()
-    };
-    if let Some(mode) = std::env::var_os("HEAPGLASS_MODE").filter(|mode| !known(mode)) {
-        return format!(
-            "unknown HEAPGLASS_MODE `{}`; use `exact` or `count`, or unset it",
-            printable(&mode.to_string_lossy())
-        );
-    }
     if has_raised_privileges(path) {
         return "it runs with raised privileges (set-user-id) and so ignores the environment; \
                 run it as its own user, or start a tracking_alloc::Recorder in it"

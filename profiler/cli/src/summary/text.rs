@@ -107,10 +107,10 @@ fn snapshots(run: &Run<'_>, profile: Option<&Profile>) {
     }
 }
 
-/// Prints the largest findings, if there are any.
+/// Prints the largest findings, if there are any, and what grew and was freed.
 fn findings(profile: &Profile) {
-    let findings = advice::advise(profile, false);
-    print(|options, out| advice::write_summary(profile, &findings, options, out));
+    let advice = advice::advice(profile, false);
+    print(|options, out| advice::write_summary(profile, &advice, options, out));
 }
 
 fn out_of_memory(killed: &Killed, profile: Option<&Profile>) {

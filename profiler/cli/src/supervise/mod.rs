@@ -43,6 +43,8 @@ pub(crate) const OWN_CRATES: &str = "HEAPGLASS_OWN";
 const FIRST_LOOKS: Duration = Duration::from_millis(20);
 /// The longest interval between looks for new recordings.
 const LATER_LOOKS: Duration = Duration::from_millis(250);
+/// The interval between looks at the step of reading snapshots, once the command has ended.
+const LAST_LOOKS: Duration = Duration::from_millis(100);
 
 /// A running command.
 #[derive(Debug)]
@@ -50,8 +52,11 @@ pub(crate) struct Running {
     /// The recordings of the command, shared with the supervising thread.
     pub(crate) recordings: Arc<Mutex<Spool>>,
     thread: JoinHandle<Finished>,
-    /// Told when the command has ended, before its recordings are moved.
+    /// Told when the command has ended, before its recordings are moved. The other end is dropped
+    /// when they have been.
     ended: mpsc::Receiver<()>,
+    /// The step that the reader of snapshots is at.
+    step: Arc<Mutex<Option<String>>>,
 }
 
 /// A command that ended, with its recordings.
@@ -101,6 +106,7 @@ pub(crate) fn start(
         command.env("HEAPGLASS_PAUSED", "1");
     }
     let snapshots = Snapshots::prepare(&mut command, snapshots)?;
+    let step = snapshots.told().step;
     let oom = oom::Watch::new();
     let signals = signals::catch().map_err(Error::wrap("cannot catch signals to pass them on"))?;
     let began = Instant::now();
@@ -115,17 +121,20 @@ pub(crate) fn start(
         .spawn(move || {
             let recorded = Recorded::new(window, began);
             // Nobody may wait for it.
-            let tell_the_end = move || {
+            let tell_the_end = || {
                 let _ = tell.send(());
             };
             let command = (child, began, tell_the_end);
-            supervise(command, signals, oom, &shared, snapshots, recorded)
+            let finished = supervise(command, signals, oom, &shared, snapshots, recorded);
+            drop(tell);
+            finished
         })
         .map_err(Error::wrap("cannot start a thread"))?;
     Ok(Running {
         recordings,
         thread,
         ended,
+        step,
     })
 }
 
@@ -143,6 +152,15 @@ impl Running {
         // A thread that panicked tells nothing.
         let _ = self.ended.recv();
         let working = Working::new("reading snapshots and moving recordings");
+        // The thread drops its end of the channel when it has finished.
+        while let Err(RecvTimeoutError::Timeout) = self.ended.recv_timeout(LAST_LOOKS) {
+            let step = lock(&self.step).clone();
+            if let Some(step) = step {
+                working.show(format_args!(
+                    "reading snapshots: {step} (Ctrl-C keeps what is read)"
+                ));
+            }
+        }
         let panicked = "the supervising thread panicked, which is a bug in heapglass";
         let finished = self.thread.join().map_err(|_| Error::misuse(panicked))?;
         drop(working);
@@ -167,7 +185,7 @@ fn supervise(
     mut recorded: Recorded,
 ) -> Finished {
     let pid = child.id();
-    let signals_go_to = signals::forward(signals, pid);
+    let signals_go_to = signals::forward(signals, pid, snapshots.told().stops);
     let (sender, ended) = mpsc::channel();
     std::thread::spawn(move || {
         wait_without_reaping(pid);
@@ -190,7 +208,7 @@ fn supervise(
     tell_the_end();
     let (killed, took) = (oom.killed(ended), began.elapsed());
     lock(recordings).look(pid);
-    *lock(&signals_go_to) = Receiver::Heapglass(ended.status());
+    *lock(&signals_go_to) = Receiver::Reader(ended.status());
     snapshots.read_the_last();
     *lock(&signals_go_to) = Receiver::Nobody;
     let sources = lock(recordings).sources();

@@ -6,6 +6,7 @@
 //! ignored when heapglass started (nohup) stay ignored, so that the command ignores them too.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::{Arc, Mutex};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -16,6 +17,7 @@ use signal_hook::low_level::siginfo::Origin;
 
 use super::lock;
 use crate::files::leftovers::{self, ENDING, leave_signals, remove_all};
+use crate::terminal;
 
 const PASSED_ON: [i32; 8] = [
     SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH,
@@ -39,12 +41,20 @@ pub(super) enum Receiver {
     Command(Pid),
     /// Nobody: the command has ended and may be reaped, and its recordings are being moved.
     Nobody,
+    /// The reader of snapshots, which then reads no more. At the next signal, heapglass ends with
+    /// this status.
+    Reader(u8),
     /// Heapglass itself, which then ends with this status. Its work can be interrupted.
     Heapglass(u8),
 }
 
-/// Passes signals on to a process until the returned receiver is changed.
-pub(super) fn forward(mut signals: CaughtSignals, pid: u32) -> Arc<Mutex<Receiver>> {
+/// Passes signals on to a process until the returned receiver is changed. `stops_reading` ends the
+/// reader of snapshots.
+pub(super) fn forward(
+    mut signals: CaughtSignals,
+    pid: u32,
+    stops_reading: Arc<AtomicBool>,
+) -> Arc<Mutex<Receiver>> {
     let command = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let receiver = command.map_or(Receiver::Nobody, Receiver::Command);
     let receiver = Arc::new(Mutex::new(receiver));
@@ -55,12 +65,21 @@ pub(super) fn forward(mut signals: CaughtSignals, pid: u32) -> Arc<Mutex<Receive
             let receiver = lock(&shared);
             match *receiver {
                 Receiver::Command(pid) => pass_on(origin, pid),
-                Receiver::Heapglass(status) if ENDING.contains(&origin.signal) => {
+                Receiver::Reader(_)
+                    if ENDING.contains(&origin.signal) && !stops_reading.swap(true, Relaxed) =>
+                {
+                    terminal::eprint_line(
+                        "heapglass: interrupted; keeping the recording and the snapshots that were read",
+                    );
+                }
+                Receiver::Reader(status) | Receiver::Heapglass(status)
+                    if ENDING.contains(&origin.signal) =>
+                {
                     // This drops nothing.
                     remove_all();
                     std::process::exit(status.into());
                 }
-                Receiver::Nobody | Receiver::Heapglass(_) => {}
+                Receiver::Nobody | Receiver::Reader(_) | Receiver::Heapglass(_) => {}
             }
         }
     });

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
+use heapglass_profiler::Beside;
+
 use super::lock;
-use crate::args::{Moments, TakeSnapshots};
+use crate::args::TakeSnapshots;
 use crate::error::Error;
 use crate::files::spool::{KeptRecording, Spool};
-use crate::snapshots::{self, OfRecording, Watch};
+use crate::snapshots::{self, OfRecording, Told, Wants, Watch};
 
 /// The snapshots of a run.
 #[derive(Debug, Default)]
@@ -18,8 +20,9 @@ pub(super) struct Snapshots {
     pub(super) wanted: bool,
     /// The reasons why there are no snapshots, or fewer.
     pub(super) problems: Vec<String>,
-    moments: Option<(Moments, bool)>,
+    wants: Option<Wants>,
     watch: Option<Watch>,
+    told: Told,
     found: BTreeMap<PathBuf, OfRecording>,
 }
 
@@ -35,16 +38,26 @@ impl Snapshots {
         command.envs(snapshots::environment(moments, is_forced));
         Ok(Snapshots {
             wanted: true,
-            moments: Some((moments.clone(), is_forced)),
+            wants: Some(Wants {
+                moments: moments.clone(),
+                is_forced,
+                containers: wanted.containers.clone(),
+            }),
             ..Snapshots::default()
         })
     }
 
+    /// Returns the state that is shared with the reader of snapshots.
+    pub(super) fn told(&self) -> Told {
+        self.told.clone()
+    }
+
     /// Begins to read snapshots.
     pub(super) fn begin(mut self, recordings: &Arc<Mutex<Spool>>) -> Self {
-        if let Some((moments, is_forced)) = self.moments.take() {
+        if let Some(wants) = self.wants.take() {
             let recordings = Arc::clone(recordings);
-            let watch = Watch::start(moments, is_forced, move || lock(&recordings).sources());
+            let told = self.told();
+            let watch = Watch::start(wants, told, move || lock(&recordings).sources());
             match watch {
                 Ok(watch) => self.watch = Some(watch),
                 Err(error) => self
@@ -80,6 +93,10 @@ impl Snapshots {
             } else if let Err(error) = snapshots::append(&kept.path, &found.snapshots) {
                 self.problems.push(error.to_string());
             }
+        }
+        // Also of recordings without snapshots: another command may have asked for one.
+        for file in sources.iter().flat_map(|source| Beside::all_of(source)) {
+            let _ = std::fs::remove_file(file);
         }
     }
 }

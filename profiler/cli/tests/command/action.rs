@@ -1,10 +1,11 @@
 //! The steps of `action.yml`, run here on a small cargo project without the hosting service.
 
+use heapglass_limits::Command;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_yaml_ng::Value;
 
@@ -31,6 +32,9 @@ struct Action {
     /// Stand-ins for the contexts of the hosting service.
     contexts: BTreeMap<String, String>,
 }
+
+/// A `cargo` that installs nothing and keeps its arguments.
+const CARGO: &str = "#!/bin/sh\nprintf '%s\\n' \"$@\" >\"$PLACE/cargo.log\"\n";
 
 /// The result of a step.
 struct Step {
@@ -72,6 +76,10 @@ impl Action {
         git(&["commit", "-qam", "head"]).expect("committed");
         let base = String::from_utf8(base).unwrap().trim().to_owned();
         let contexts = [
+            (
+                "github.action_path",
+                concat!(env!("CARGO_MANIFEST_DIR"), "/../.."),
+            ),
             ("github.event.pull_request.base.sha", base.as_str()),
             ("github.event.pull_request.number", "7"),
             ("github.repository", "some/where"),
@@ -98,8 +106,7 @@ impl Action {
 
     /// Runs the steps until one fails.
     fn run(&mut self, inputs: &[(&str, &str)]) -> Vec<Step> {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../action.yml");
-        let action: Value = serde_yaml_ng::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        let action = definition();
         for (name, input) in action["inputs"].as_mapping().unwrap() {
             let name = name.as_str().unwrap();
             let default = self.filled(input["default"].as_str().unwrap_or_default());
@@ -140,8 +147,6 @@ impl Action {
     }
 
     fn step(&mut self, id: &str, script: &str, environment: &Value) -> Output {
-        let out = self.place.path("output");
-        fs::write(&out, "").unwrap();
         let bin = Path::new(HEAPGLASS).parent().unwrap();
         let path = std::env::var("PATH").unwrap_or_default();
         let path = format!(
@@ -149,6 +154,13 @@ impl Action {
             self.place.path("bin").display(),
             bin.display()
         );
+        self.step_with(&path, id, script, environment)
+    }
+
+    /// Runs a step with the given `PATH`.
+    fn step_with(&mut self, path: &str, id: &str, script: &str, environment: &Value) -> Output {
+        let out = self.place.path("output");
+        fs::write(&out, "").unwrap();
         let mut command = Command::new("bash");
         // As the hosting service does.
         command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script]);
@@ -177,6 +189,12 @@ impl Action {
     fn text(&self, name: &str) -> String {
         fs::read_to_string(self.place.path(name)).unwrap_or_default()
     }
+}
+
+/// Returns the contents of `action.yml`.
+fn definition() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../action.yml");
+    serde_yaml_ng::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
 /// Returns the ids and exit codes of steps, and all that they said.
@@ -258,4 +276,26 @@ fn the_action_comments_with_the_difference_and_fails_on_a_budget() {
     let steps = action.run(&[("build", "false"), COMMAND]);
     let (codes, _) = ended(&steps);
     assert_eq!(codes, [("install", 0), ("record", 1)]);
+}
+
+#[test]
+fn without_a_command_the_action_builds_its_own_checkout() {
+    let Some(mut action) = Action::new() else {
+        return;
+    };
+    let bin = action.place.path("bin");
+    fs::write(bin.join("cargo"), CARGO).unwrap();
+    fs::set_permissions(bin.join("cargo"), PermissionsExt::from_mode(0o755)).unwrap();
+    let install = &definition()["runs"]["steps"][0];
+    assert_eq!(install["id"], "install");
+    let script = install["run"].as_str().unwrap();
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let output = action.step_with(&path, "install", script, &install["env"]);
+    assert!(output.status.success(), "{output:?}");
+    let words = action.text("cargo.log");
+    let words: Vec<&str> = words.lines().collect();
+    let ["install", "--locked", "--path", path] = words[..] else {
+        panic!("{words:?}");
+    };
+    assert!(Path::new(path).join("Cargo.toml").exists(), "{path}");
 }

@@ -1,8 +1,8 @@
 //! The skill for agents: its scripts record, give findings and compare, as SKILL.md says.
 
+use heapglass_limits::Command;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ fn the_loop_of_the_skill_records_advises_and_compares() {
         let findings: Value = serde_json::from_str(&done.stdout).unwrap();
         assert_eq!(findings["findings"][0]["kind"], "value_tree", "{findings}");
         // Every key that the skill explains is there.
-        for key in "kind saves_bytes saves_blocks measure snapshot confidence type field owner file line evidence remedy"
+        for key in "kind saves_bytes saves_blocks measure saves_of snapshot confidence type field owner file line evidence remedy"
             .split(' ')
         {
             assert!(findings["findings"][0].get(key).is_some(), "{key}");

@@ -1,8 +1,8 @@
 //! `cargo heapglass`: keeps the user's flags and runner, and records only their programs.
 
+use heapglass_limits::Command;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use crate::common::{CARGO_HEAPGLASS, Done, Place};
 
@@ -126,6 +126,32 @@ fn cargo_heapglass_keeps_flags_runner_arguments_and_status_and_records_programs_
     let done = cargo_heapglass(&place, &["run", "-q"]);
     assert_eq!(done.status, Some(101), "{}", done.stderr);
     assert!(!done.stderr.contains("recorded"), "{}", done.stderr);
+}
+
+const PLAIN: &str = r#"
+fn main() {
+    let kept: Vec<Vec<u8>> = (0..100).map(|_| vec![1; 10_000]).collect();
+    std::process::exit(i32::from(kept.len() != 100));
+}
+"#;
+
+#[test]
+fn a_project_without_tracking_alloc_is_recorded_too_and_is_told_what_that_would_add() {
+    let place = Place::new();
+    fs::create_dir(place.path("src")).unwrap();
+    let manifest =
+        "[package]\nname = \"plain\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n";
+    fs::write(place.path("Cargo.toml"), manifest).unwrap();
+    fs::write(place.path("src/main.rs"), PLAIN).unwrap();
+    let done = cargo_heapglass(&place, &["run", "--no-tui"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let recordings = place.files(".hg");
+    assert_eq!(recordings.len(), 1, "{recordings:?} {}", done.stderr);
+    let said = done.stderr.replace("\n              ", " ");
+    assert!(said.contains("tracking-alloc would add phases"), "{said}");
+    let report = place.report(&recordings[0]);
+    let peak = report["totals"]["peak_bytes"].as_u64();
+    assert!(peak.is_some_and(|peak| peak >= 1_000_000), "{report}");
 }
 
 const UNCOUNTED: &str = r#"

@@ -176,8 +176,14 @@ fn growth_between_two_moments_is_that_of_the_totals_and_can_be_limited() {
             "neither a mark or phase",
         ),
         (["--from", "end", "--to", "start"], "nothing lies between"),
-        (["--from", "start", "--by", "thread"], "not to threads"),
-        (["--to", "end", "--by", "holder"], "compare checkpoints"),
+        (
+            ["--from", "start", "--by", "thread"],
+            "checkpoints have live bytes by site",
+        ),
+        (
+            ["--to", "end", "--by", "holder"],
+            "checkpoints have no figures",
+        ),
     ] {
         let done = place.run(&[&["report", "x.hg"], &words[..]].concat());
         assert_eq!(done.status, Some(2), "{}", done.stdout);

@@ -59,11 +59,11 @@ fn the_demo_shows_fields_types_and_values_that_were_measured() {
         let found = fields.iter().find(|row| row["key"] == key);
         found.unwrap_or_else(|| panic!("no field {key}"))
     };
-    let retained = field("Metadata")["retained_bytes"].as_i64().unwrap();
+    let stayed = field("Metadata")["stayed_bytes"].as_i64().unwrap();
     let peak = field("Metadata")["with_inner"]["peak_bytes"]
         .as_i64()
         .unwrap();
-    assert_eq!(retained, peak, "what was built is kept until the rest is");
+    assert_eq!(stayed, peak, "what was built is kept until the rest is");
     let packages = field("Metadata.packages[]");
     assert!(packages["values"].as_u64() > Some(100), "{packages}");
     assert_eq!(packages["type"], "Package");

@@ -17,6 +17,12 @@ fn guide() -> Vec<PathBuf> {
     pages.filter(|page| page.is_file()).collect()
 }
 
+/// Returns the pages about decisions, which the table of contents and ARCHITECTURE.md list.
+fn decisions() -> Vec<PathBuf> {
+    let pages = fs::read_dir(root().join("docs/src/decisions")).unwrap();
+    pages.map(|page| page.unwrap().path()).collect()
+}
+
 /// Returns the text in parentheses after brackets, outside blocks of code.
 fn links(text: &str) -> Vec<&str> {
     let prose = text.split("```").step_by(2);
@@ -45,6 +51,7 @@ fn the_readme_is_no_longer_than_a_few_screens() {
 #[test]
 fn relative_links_lead_to_files_and_headings_that_are_there() {
     let mut files = guide();
+    files.extend(decisions());
     let of_root = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"];
     files.extend(of_root.map(|name| root().join(name)));
     files.push(root().join("examples/real/README.md"));
@@ -86,5 +93,41 @@ fn every_page_of_the_guide_is_in_its_table_of_contents_and_in_the_readme() {
             assert!(summary.contains(&format!("]({name})")), "{name}");
             assert!(readme.contains(&format!("](docs/src/{name}")), "{name}");
         }
+    }
+}
+
+#[test]
+fn every_page_of_decisions_is_listed_and_named_by_a_module() {
+    let list = |name: &str| fs::read_to_string(root().join(name)).unwrap();
+    let (summary, map) = (list("docs/src/SUMMARY.md"), list("ARCHITECTURE.md"));
+    let mut folders = ["tracking-alloc", "profiler", "tui"]
+        .map(|name| root().join(name))
+        .to_vec();
+    let mut sources = String::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                let named = text.lines().filter(|line| line.starts_with("//!"));
+                sources.extend(named.flat_map(|line| [line, "\n"]));
+            }
+        }
+    }
+    let pages = decisions();
+    assert!(pages.len() >= 9, "{pages:?}");
+    for page in pages {
+        let name = page.file_name().unwrap().to_string_lossy().into_owned();
+        assert!(summary.contains(&format!("](decisions/{name})")), "{name}");
+        assert!(
+            map.contains(&format!("](docs/src/decisions/{name})")),
+            "{name}"
+        );
+        assert!(
+            sources.contains(&format!("`docs/src/decisions/{name}`")),
+            "{name}"
+        );
     }
 }

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use std::process::Output;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use std::time::Duration;
 
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -57,7 +56,7 @@ fn a_server_that_the_system_trusts_gets_the_push_and_no_other_does() {
     let done = push(&place, &url, pem("authority.pem"));
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{said}");
-    let patience = Duration::from_secs(30);
+    let patience = heapglass_limits::limit();
     let (head, body) = pushes.recv_timeout(patience).unwrap();
     assert!(head.contains("\r\nauthorization: bearer s3cret"), "{head}");
     assert_eq!(body["series"].as_array().map(Vec::len), Some(1));

@@ -1,8 +1,9 @@
 //! `heapglass export`: every format, and the combinations that are refused.
 
+use heapglass_limits::Command;
 use std::fs;
 use std::io::Read;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::common::{HEAPGLASS, Place, terminal};
 

@@ -1,9 +1,10 @@
 //! A command that is interrupted leaves neither a partial nor a temporary file.
 
+use heapglass_limits::{Child, Command};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -120,7 +121,6 @@ fn a_file_that_finds_no_room_is_an_error_and_leaves_nothing() {
 
 /// Starts `compare-allocators` with a command that sleeps, and waits until that runs.
 fn comparing(place: &Place) -> Child {
-    use std::os::unix::process::CommandExt;
     fs::create_dir_all(place.path("tmp")).unwrap();
     let script = "echo $$ > sleeps; exec sleep 60";
     let words = [
@@ -136,8 +136,7 @@ fn comparing(place: &Place) -> Child {
     command
         .env("TMPDIR", place.path("tmp"))
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .process_group(0);
+        .stderr(Stdio::null());
     let child = command.spawn().unwrap();
     wait_until("the command", || {
         fs::read_to_string(place.path("sleeps")).is_ok_and(|text| text.ends_with('\n'))

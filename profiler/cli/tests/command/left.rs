@@ -1,11 +1,12 @@
 //! Recordings that killed runs left are listed and can be opened where they are. Listing and
 //! opening change nothing, whatever the files contain. Only the user's answer moves a recording.
 
+use heapglass_limits::{Child, Command};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 
 use crate::common::{HEAPGLASS, INPUT, Place, terminal, wait_until};
 
@@ -167,13 +168,6 @@ fn a_recording_that_was_left_moves_here_after_a_question() {
     let left = PathBuf::from(memory.listed(&place)[0]["path"].as_str().unwrap());
     let name = left.file_name().unwrap().to_str().unwrap().to_owned();
     fs::write(place.path(&name), "a letter").unwrap();
-    let number = {
-        let output = memory.heapglass(&place, &["--json"]).output().unwrap();
-        let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let mut paths = list["recordings"].as_array().unwrap().iter();
-        let at = paths.position(|recording| recording["path"] == left.to_str().unwrap());
-        at.unwrap() + 1
-    };
     for (answer, moves) in [("n", false), ("y", true)] {
         let (mut ours, theirs) = terminal();
         let mut command = memory.heapglass(&place, &[]);
@@ -183,9 +177,22 @@ fn a_recording_that_was_left_moves_here_after_a_question() {
             .stderr(theirs);
         let mut child = command.spawn().unwrap();
         drop(command);
+        // Other programs of this machine may be listed too, at any moment.
+        let mut said = Vec::new();
+        let mut buffer = [0; 4096];
+        let number = loop {
+            let read = ours.read(&mut buffer).unwrap();
+            said.extend_from_slice(&buffer[..read]);
+            let list = String::from_utf8_lossy(&said);
+            if list.contains("none] ") {
+                let line = list
+                    .lines()
+                    .find(|line| line.contains(left.to_str().unwrap()));
+                break line.unwrap().split_whitespace().next().unwrap().to_owned();
+            }
+        };
         ours.write_all(format!("m{number}\n{answer}\n").as_bytes())
             .unwrap();
-        let mut said = Vec::new();
         // Reading from a terminal whose other end is closed returns an error.
         let _ = ours.read_to_end(&mut said);
         let said = String::from_utf8_lossy(&said).into_owned();

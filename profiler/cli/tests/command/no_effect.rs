@@ -209,7 +209,7 @@ fn a_build_has_no_use_for_a_path() {
     fs::write(place.path("src/main.rs"), "fn main() {}").unwrap();
     let manifest = "[package]\nname = \"bare\"\nedition = \"2024\"\n[workspace]\n";
     fs::write(place.path("Cargo.toml"), manifest).unwrap();
-    let mut command = std::process::Command::new(CARGO_HEAPGLASS);
+    let mut command = heapglass_limits::Command::new(CARGO_HEAPGLASS);
     place.isolate(&mut command);
     command
         .args(["heapglass", "build", "-q", "-o", "x.hg"])

@@ -1,9 +1,9 @@
 //! The packages that are published: their metadata is complete, and they contain what programs need
 //! and nothing else.
 
+use heapglass_limits::Command;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use cargo_metadata::{Metadata, MetadataCommand, Package};
 
@@ -96,7 +96,7 @@ fn packages_contain_sources_licences_and_a_readme() {
             let is_source = file.starts_with("src/")
                 || (name == "heapglass-preload" && file.starts_with("library/"));
             let is_code = is_source
-                && ["rs", "html", "css", "js"]
+                && ["rs", "cpp", "html", "css", "js"]
                     .iter()
                     .any(|end| file.ends_with(&format!(".{end}")));
             let is_known = by_cargo.contains(&file) || ours.contains(&file);

@@ -1,9 +1,9 @@
 //! `heapglass preload`: the library is in a file of the user's cache, and works from there.
 
+use heapglass_limits::Command;
 use std::fs;
-use std::process::Command;
 
-use crate::common::{HEAPGLASS, Place};
+use crate::common::{Done, HEAPGLASS, Place};
 
 #[test]
 fn the_library_is_written_once_and_records_a_program() {
@@ -221,6 +221,56 @@ fn what_a_wrapper_becomes_is_recorded_and_the_summary_is_about_it() {
     }
 }
 
+/// Records a command that becomes `ls -d .`, and checks its output.
+fn run_ls(place: &Place, command: &[&str]) -> Done {
+    let done = place.run(&[&["run", "--out", "a.hg", "--"], command].concat());
+    assert_eq!(
+        (done.status, done.stdout.as_str()),
+        (Some(0), ".\n"),
+        "{}",
+        done.stderr
+    );
+    done
+}
+
+#[test]
+fn the_summary_says_that_a_program_without_an_environment_is_not_recorded() {
+    let place = Place::new();
+    let done = run_ls(&place, &["env", "-i", "/bin/ls", "-d", "."]);
+    for part in [
+        "became another program, which is not recorded",
+        "env .. heapglass run -- PROGRAM",
+    ] {
+        assert!(done.stderr.contains(part), "{part}: {}", done.stderr);
+    }
+    // The way that it says.
+    let words = ["env", "-i", HEAPGLASS, "run", "--out"];
+    let mut command = Command::new(words[0]);
+    let command = command
+        .args(&words[1..])
+        .arg(place.path("b.hg"))
+        .args(["--", "/bin/ls", "-d", "."]);
+    let done = Done::from(command.current_dir(place.root()).output().unwrap());
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert_eq!(place.report("b.hg")["program"], "ls");
+}
+
+#[test]
+fn the_summary_says_that_a_program_from_which_the_library_cannot_be_read_is_not_recorded() {
+    let place = Place::new();
+    // As after `chroot`, without its rights.
+    let script = "rm .cache/heapglass/libheapglass_preload*; exec ls -d .";
+    let done = run_ls(&place, &["sh", "-c", script]);
+    for part in [
+        "sh became another program, which is not recorded",
+        "the preloaded library cannot be read",
+    ] {
+        let said: Vec<&str> = done.stderr.split_whitespace().collect();
+        assert!(said.join(" ").contains(part), "{part}: {}", done.stderr);
+    }
+    assert!(!done.stderr.contains("ld.so"), "{}", done.stderr);
+}
+
 #[test]
 fn cargo_run_leads_to_the_program_that_cargo_built() {
     let place = Place::new();
@@ -332,7 +382,7 @@ fn blocks_of_c_and_cpp_are_owned_by_the_program_and_counted_by_image() {
         let found = rows.find(|row| row["owner"] == owner && row["total_bytes"] == bytes);
         found.unwrap_or_else(|| panic!("no {bytes} by {owner}: {report}"))
     };
-    assert_eq!(row("Widget::Widget", 400_000)["what"], "operator new");
+    assert_eq!(row("Widget::Widget", 400_000)["what"], "std::vector<int>");
     assert_eq!(row("main", 7000)["what"], "malloc");
     assert!(
         rows.iter()

@@ -82,7 +82,7 @@ fn a_recording_of_another_layout_version_is_refused_and_listed_as_one() {
     fs::write(place.path("x.hg"), &bytes).unwrap();
     let done = place.run(&["report", "x.hg"]);
     let expected = format!(
-        "heapglass: x.hg: written in layout version {}, and this heapglass reads version {}; record again with",
+        "heapglass: x.hg: written in layout version {}, and this heapglass reads version {}; an earlier build wrote it; record again with",
         bytes[8],
         bytes[8] + 1
     );

@@ -1,9 +1,10 @@
 //! `heapglass run`: leaves the command alone, reports its end, and keeps its recordings.
 
+use heapglass_limits::Command;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::common::{Done, HEAPGLASS, INPUT, Place, wait_until};
 
@@ -24,6 +25,7 @@ fn a_path_or_a_size_that_is_not_understood_is_one_line_and_nothing_runs() {
         ("100%", "", "100%: invalid path pattern"),
         ("out/", "", "out/ is a folder"),
         ("x.hg", "yes", "HEAPGLASS_MAX_BYTES: `yes` is not a size"),
+        ("x.hg", "0", "HEAPGLASS_MAX_BYTES: `0` is too small"),
     ] {
         let mut command = place.heapglass(&["run", "-o", out, "--", "touch", "ran"]);
         let done = Done::from(command.env("HEAPGLASS_MAX_BYTES", bytes).output().unwrap());
@@ -162,6 +164,18 @@ fn a_command_that_recorded_nothing_gets_the_reason_and_the_two_lines() {
         .unwrap_or_else(|| panic!("no checkout in {dependency:?}"));
     let text = fs::read_to_string(package.join("Cargo.toml")).unwrap();
     assert!(text.contains("name = \"tracking-alloc\""), "{text}");
+}
+
+#[test]
+fn a_mistyped_mode_is_all_that_is_said_of_a_program_that_was_not_recorded() {
+    let place = Place::new();
+    let mut command = place.heapglass(&["run", "--", "/bin/ls"]);
+    let done = Done::from(command.env("HEAPGLASS_MODE", "fast").output().unwrap());
+    let said = "unknown HEAPGLASS_MODE `fast`; use `exact`, `sample` or `count`";
+    assert!(done.stderr.contains(said), "{}", done.stderr);
+    for other in ["#[global_allocator]", "use `exact` or `count`", "/bin/ls "] {
+        assert!(!done.stderr.contains(other), "{other}: {}", done.stderr);
+    }
 }
 
 #[test]

@@ -48,12 +48,38 @@ fn a_sampled_run_shows_estimates_with_intervals() {
             "{key}: {of}"
         );
     };
+    // Numbers of blocks have no upper end.
+    let is_bounded_below = |of: &Value, key: &str| {
+        let low = of[format!("{key}_low")].as_u64().expect("a lower end");
+        assert!(Some(low) <= of[key].as_u64(), "{key}: {of}");
+        assert!(
+            of.get(format!("{key}_high")).is_some_and(Value::is_null),
+            "{key}: {of}"
+        );
+    };
     for row in report["rows"].as_array().expect("rows") {
-        for key in ["peak_bytes", "live_bytes", "total_bytes", "total_blocks"] {
+        for key in ["peak_bytes", "live_bytes", "total_bytes"] {
             holds(row, key);
+        }
+        for key in ["peak_blocks", "live_blocks", "total_blocks", "grows"] {
+            is_bounded_below(row, key);
         }
     }
     holds(totals, "peak_bytes");
+    is_bounded_below(totals, "live_blocks");
+    assert!(text.contains(" in at least "), "{text}");
+    let by_owner = place.run(&["report", "a.hg", "--by", "owner"]).stdout;
+    assert!(by_owner.contains(">=blocks"), "{by_owner}");
+    let by_blocks = place.run(&["report", "a.hg", "--measure", "blocks"]).stdout;
+    assert!(!by_blocks.contains("95 % interval"), "{by_blocks}");
+    let csv = place
+        .run(&["export", "a.hg", "--to", "csv", "-o", "-"])
+        .stdout;
+    let titles = csv.lines().next().unwrap_or_default();
+    assert!(
+        titles.contains("total_blocks,total_blocks_low,total_blocks_high"),
+        "{titles}"
+    );
 
     let advise = place.run(&["advise", "a.hg"]);
     assert!(
@@ -65,8 +91,43 @@ fn a_sampled_run_shows_estimates_with_intervals() {
     assert_eq!(refused.status, Some(2), "{}", refused.stderr);
     let checked = place.run(&["check", "a.hg", "--max-total", "1TiB"]);
     assert_eq!(checked.status, Some(0), "{}", checked.stderr);
-    let own = place.run(&["diff", "a.hg", "a.hg", "--json"]);
+    let own = place.run(&[
+        "diff",
+        "a.hg",
+        "a.hg",
+        "--by",
+        "owner",
+        "--json",
+        "--measure",
+        "grows",
+    ]);
     assert_eq!(own.status, Some(0), "{}", own.stderr);
+    let own: Value = serde_json::from_str(&own.stdout).expect("JSON");
+    let of_all = own["totals"].as_array().expect("totals");
+    for total in of_all {
+        // With `--sample-counts`, blocks allocated are known.
+        let is_known = total["measure"] != "grows";
+        assert_eq!(total["verdict"] == "not_known", !is_known, "{total}");
+        assert_eq!(total["difference"].is_null(), !is_known, "{total}");
+    }
+}
+
+#[test]
+fn a_run_without_a_sample_says_what_is_not_known() {
+    let place = Place::new();
+    let said = recorded(&place, &["--mode", "sample", "--sample-bytes", "1TiB"]);
+    assert!(said.contains("in at least 0 blocks"), "{said}");
+    assert!(said.contains("~0 B (at most "), "{said}");
+    let totals = place.report("a.hg")["totals"].clone();
+    let most = totals["total_bytes"].as_u64().expect("exact bytes");
+    for key in ["peak_bytes", "live_bytes"] {
+        let end = |end: &str| totals[format!("{key}_{end}")].as_u64();
+        assert_eq!((end("low"), end("high")), (Some(0), Some(most)), "{totals}");
+    }
+    for key in ["total_blocks", "live_blocks", "peak_blocks"] {
+        assert_eq!(totals[format!("{key}_low")], 0, "{totals}");
+        assert!(totals[format!("{key}_high")].is_null(), "{totals}");
+    }
 }
 
 #[test]
@@ -124,7 +185,10 @@ fn a_running_program_is_set_to_sample_and_never_back() {
     let set = place.run(&["set", "a.hg", "--mode", "sample", "--sample-bytes", "64KiB"]);
     assert_eq!(set.status, Some(0), "{}", set.stderr);
     assert!(
-        set.stderr.contains("one sample for each 64.0 KiB") || set.stderr.contains("changes soon"),
+        set.stderr.contains("one sample for each 64.0 KiB")
+            || set
+                .stderr
+                .contains("it begins to sample at its next allocation"),
         "{}",
         set.stderr
     );

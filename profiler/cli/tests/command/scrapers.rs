@@ -97,7 +97,14 @@ fn what_is_served_passes_the_checks_of_parca_and_alloy() {
     let place = Place::new();
     place.record("x.hg");
     let server = serve(&place, &["x.hg"]);
-    for page in ["allocs", "heap", "allocs?seconds=1", "delta_heap?seconds=1"] {
+    // What a viewer shows first is that of Go's pages.
+    for (page, first) in [
+        ("allocs", "alloc_space"),
+        ("heap", "inuse_space"),
+        ("allocs?seconds=1", "alloc_space"),
+        ("heap?seconds=1", "inuse_space"),
+        ("delta_heap?seconds=1", "alloc_space"),
+    ] {
         let (head, body) = server.exchange(&format!("/debug/pprof/{page}"));
         let head = head.to_lowercase();
         // Parca takes exactly 200 and follows no redirect; Alloy takes nothing but this type.
@@ -110,6 +117,11 @@ fn what_is_served_passes_the_checks_of_parca_and_alloy() {
         let (profile, bytes) = decode(&body);
         validate_as_parca(&profile);
         validate_as_pyroscope(&profile, bytes);
+        assert_eq!(
+            string(&profile, profile.default_sample_type),
+            first,
+            "{page}"
+        );
     }
     let (_, body) = server.get("/debug/pprof/allocs");
     let totals = place.report("x.hg")["totals"].clone();
@@ -239,9 +251,12 @@ fn what_is_pushed_once_has_everything_so_far() {
         "{}",
         String::from_utf8_lossy(&done.stderr)
     );
-    let (head, body) = requests.recv_timeout(Duration::from_secs(30)).unwrap();
+    let (head, body) = requests.recv_timeout(heapglass_limits::limit()).unwrap();
     assert!(head.contains("\r\nauthorization: bearer abc"), "{head}");
     let (profile, labels) = pushed(&head, &body);
+    // The program has ended, so the time since then is no part of the profile.
+    let recorded_ns = place.report("x.hg")["duration_ns"].clone();
+    assert_eq!(Some(profile.duration_nanos), recorded_ns.as_i64());
     assert_eq!(
         labels,
         ["__name__=memory", "service_name=heapglass", "region=eu"]
@@ -281,8 +296,8 @@ fn what_is_pushed_again_and_again_adds_up_to_everything() {
         profiles.extend(request.iter().map(|(head, body)| pushed(head, body).0));
         request.is_some()
     };
-    assert!(take(Duration::from_secs(30)), "before the input");
-    assert!(take(Duration::from_secs(30)), "while it waits");
+    assert!(take(heapglass_limits::limit()), "before the input");
+    assert!(take(heapglass_limits::limit()), "while it waits");
     fs::write(pipe, INPUT).unwrap();
     assert!(run.wait().unwrap().success());
     wait_until("the end", || push.try_wait().unwrap().is_some());

@@ -1,11 +1,12 @@
 //! `heapglass serve`: what it refuses, and a program that is served while it runs.
 
+use heapglass_limits::{Child, Command};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::ffi::OsStrExt;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 
 use crate::common::{Done, HEAPGLASS, Place, skipped, wait_until};
 

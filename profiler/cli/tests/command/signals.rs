@@ -1,8 +1,9 @@
 //! Each signal reaches the command once, whoever sends it.
 
+use heapglass_limits::Command;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::common::{HEAPGLASS, Place, terminal};
 

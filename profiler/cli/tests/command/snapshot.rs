@@ -1,12 +1,13 @@
 //! Snapshots of running programs, taken by the command.
 #![cfg(target_os = "linux")]
 
+use heapglass_limits::Child;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
-use heapglass_profiler::profile::Profile;
+use heapglass_profiler::profile::{Profile, State};
 use heapglass_profiler::{OpenOptions, open};
 use tracking_alloc_recording::{EXCHANGE_OFFSET, ExchangeValue, Record};
 
@@ -133,6 +134,107 @@ fn a_program_that_allocates_nothing_is_not_waited_for_without_end() {
     // The request was withdrawn: nothing of it is in the recording.
     assert!(profile(&place.path("a.hg")).snapshots().is_empty());
     assert_eq!(exchange(&place.path("a.hg")).reader, 0);
+}
+
+#[test]
+fn requests_to_a_program_that_allocates_nothing_say_since_when_and_are_followed_later() {
+    let place = Place::new();
+    let waiting = Waiting::start(&place, &[]);
+    let done = place.run(&["pause", "a.hg"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    for part in [
+        "the program has not allocated since ",
+        "it pauses the recording at its next allocation",
+    ] {
+        assert!(done.stderr.contains(part), "{}", done.stderr);
+    }
+    let done = place.run(&["snapshot", "a.hg", "--wait", "2"]);
+    assert_eq!(done.status, Some(2), "{}", done.stderr);
+    let [waits, gave_up] = &done.stderr.lines().collect::<Vec<_>>()[..] else {
+        panic!("{}", done.stderr);
+    };
+    assert!(
+        waits.contains("the program has not allocated since "),
+        "{waits}"
+    );
+    assert!(
+        waits.ends_with("which this command waits for up to 2 s"),
+        "{waits}"
+    );
+    assert!(
+        gave_up.contains("it will at its next allocation"),
+        "{gave_up}"
+    );
+    let run = waiting.finish();
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    let pauses = &place.report("a.hg")["pauses"];
+    assert_eq!(pauses.as_array().map(Vec::len), Some(1), "{pauses}");
+}
+
+/// A program in C that makes and frees blocks until its input ends.
+const STEADY: &str = "
+    #include <stdlib.h>
+    #include <unistd.h>
+    #include <fcntl.h>
+    static void *volatile kept[64];
+    int main(void) {
+        for (int i = 0; i < 64; i++) kept[i] = malloc(10000);
+        for (int i = 0; i < 32; i++) { free(kept[i]); kept[i] = 0; }
+        fcntl(0, F_SETFL, O_NONBLOCK);
+        char byte;
+        while (read(0, &byte, 1) != 0) {
+            for (int i = 0; i < 8; i++) kept[i] = malloc(100 + i);
+            for (int i = 0; i < 8; i++) { free(kept[i]); kept[i] = 0; }
+            usleep(200);
+        }
+        return 0;
+    }";
+
+#[test]
+fn snapshots_of_a_run_can_be_seen_while_its_program_runs() {
+    let place = Place::new();
+    std::fs::write(place.path("steady.c"), STEADY).unwrap();
+    let built = heapglass_limits::Command::new("cc")
+        .args(["-O1", "-w", "-o", "steady", "steady.c"])
+        .current_dir(place.root())
+        .status();
+    assert!(built.unwrap().success());
+    let words = [
+        "run",
+        "--snapshot=every:1s",
+        "--out",
+        "a.hg",
+        "--",
+        "./steady",
+    ];
+    let mut run = place
+        .heapglass(&words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let by_holder = || place.run(&["report", "a.hg", "--by", "holder"]);
+    wait_until("a snapshot", || by_holder().status == Some(0));
+    assert!(profile(&place.path("a.hg")).process().state == State::Running);
+    // Another command gets one too, from the process that takes them.
+    let done = place.run(&["snapshot", "a.hg", "-o", "b.hgs", "--wait", "60"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let kept = profile(&place.path("b.hgs"));
+    let [snapshot] = kept.snapshots() else {
+        panic!("not one snapshot");
+    };
+    assert_eq!(snapshot.moment().label, "request");
+    let so_far = profile(&place.path("a.hg")).snapshots().len();
+    assert!(so_far >= 2);
+    drop(run.stdin.take());
+    let done = Done::from(run.wait_with_output().unwrap());
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert!(profile(&place.path("a.hg")).snapshots().len() >= so_far);
+    // Nothing is left beside the recording.
+    let runtime = place.path(".runtime/heapglass");
+    let left = std::fs::read_dir(runtime).into_iter().flatten().count();
+    assert_eq!(left, 0);
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn a_linked_program_is_recorded_after_its_delay() {
     assert_eq!(number(&report, "paused_ns"), end - begin);
     let loss = first_loss(&report);
     assert!(loss.starts_with("Paused until "), "{loss}");
-    let text = place.run(&["report", "a.hg"]).stdout;
+    let text = place.run(&["report", "a.hg", "--details"]).stdout;
     assert!(
         text.contains("Paused until ") && text.contains(" recorded, pid"),
         "{text}"
@@ -126,7 +126,8 @@ fn a_running_program_is_paused_and_resumed_by_its_recording() {
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     // The target allocates nothing before it has its input.
     assert!(
-        done.stderr.contains("pauses the recording soon"),
+        done.stderr
+            .contains("it pauses the recording at its next allocation"),
         "{}",
         done.stderr
     );
@@ -155,9 +156,9 @@ fn a_running_program_is_paused_and_resumed_by_its_recording() {
 }
 
 #[test]
-fn times_are_seconds() {
+fn times_are_seconds_or_have_units() {
     let place = Place::new();
-    for wrong in ["0", "-1", "soon", "nan", "1h"] {
+    for wrong in ["0", "-1", "soon", "nan", "1w"] {
         let delay = format!("--delay={wrong}");
         let done = place.run(&["run", &delay, "--", "true"]);
         assert_eq!(done.status, Some(2), "{wrong}: {}", done.stderr);
@@ -166,5 +167,11 @@ fn times_are_seconds() {
             "{}",
             done.stderr
         );
+    }
+    for right in ["5", "0.5", "5s", "2min", "1h", "10ms"] {
+        let delay = format!("--delay={right}");
+        let done = place.run(&["run", &delay, "--", "./no-such-program"]);
+        assert!(!done.stderr.contains("is not a time"), "{}", done.stderr);
+        assert!(done.stderr.contains("no-such-program"), "{}", done.stderr);
     }
 }

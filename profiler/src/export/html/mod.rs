@@ -12,6 +12,7 @@ mod tables;
 mod texts;
 mod trees;
 
+use std::cmp::Reverse;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -25,14 +26,18 @@ use super::notes;
 use crate::advice::{self, advise};
 use crate::calltree::{CallTreeOptions, Levels, NodeId};
 use crate::diff::{
-    DiffOptions, HeldBy, HeldSide, LESS, MORE, MergedTree, Recording, compare, compare_held,
-    file_name, median_recording, naming_state, of_difference, write_held_text,
-    write_text as write_diff_text,
+    DiffOptions, HeldSide, LESS, MORE, MergedTree, Recording, compare, compare_held, file_name,
+    median_recording, naming_state, of_difference, write_held_text, write_text as write_diff_text,
 };
 use crate::flamegraph::{Caption, Widths, escape, is_of_arenas, legend_entries, palette};
+use crate::invalid::invalid;
 use crate::profile::{Frames, Measure, Profile, State};
+use crate::question;
 use crate::report::{ReportOptions, report_json, write_text};
-use crate::table::{By, HeldMeasure, SnapshotAt, program_name, snapshot_at};
+use crate::table::{
+    By, HolderRowName, SnapshotAt, all_snapshots, holders, preorder, program_name, snapshot_at,
+    weighty,
+};
 use crate::units::{Bytes, Count, Share, printable};
 use sources::Excerpts;
 use tables::{TableJson, changes, held_changes, holders_table, table};
@@ -82,6 +87,9 @@ struct Data {
     /// The snapshot whose holders are shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     snapshot: Option<Value>,
+    /// The largest holders of each snapshot.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    held: Vec<Value>,
     advice: Vec<advice::Texts>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     advice_notes: Vec<String>,
@@ -106,7 +114,7 @@ impl Data {
         kind: &'static str,
         title: String,
         state: State,
-        measure: Measure,
+        (measure, are_estimates): (Measure, bool),
         trees: Vec<TreeJson>,
         labels: Labels,
         texts: Texts,
@@ -117,7 +125,7 @@ impl Data {
             heapglass: env!("CARGO_PKG_VERSION"),
             kind,
             title,
-            measures: measures(state),
+            measures: measures(state, are_estimates),
             measure: measure.key(),
             frames: Frames::Folded.name(),
             by: Levels::Stack.name(),
@@ -127,6 +135,7 @@ impl Data {
             notes: Vec::new(),
             cut: Vec::new(),
             snapshot: None,
+            held: Vec::new(),
             advice: Vec::new(),
             advice_notes: Vec::new(),
             trees,
@@ -155,9 +164,17 @@ struct MeasureJson {
     blocks: Option<&'static str>,
 }
 
-/// Returns every measure, for a recording in that state.
-fn measures(state: State) -> Vec<MeasureJson> {
-    let counted = Measure::ALL.map(|measure| MeasureJson {
+/// Returns `true` if a page can draw a measure. Numbers of blocks and of other events of samples
+/// are lower bounds, which do not add up.
+pub(super) fn is_drawn(measure: Measure, are_estimates: bool) -> bool {
+    measure.is_bytes() || !are_estimates
+}
+
+/// Returns the measures that a page draws, for a recording in that state.
+fn measures(state: State, are_estimates: bool) -> Vec<MeasureJson> {
+    let drawn = Measure::COUNTED.into_iter();
+    let drawn = drawn.filter(|measure| is_drawn(*measure, are_estimates));
+    let counted = drawn.map(|measure| MeasureJson {
         key: measure.key(),
         name: measure.name(),
         title: measure.title_in(state),
@@ -167,17 +184,17 @@ fn measures(state: State) -> Vec<MeasureJson> {
             Measure::Live => Some("live_blocks"),
             Measure::Total => Some("total_blocks"),
             Measure::Temporary => Some("temporary_blocks"),
-            Measure::Blocks | Measure::Copied | Measure::Grows => None,
+            _ => None,
         },
     });
-    let held = HeldMeasure::ALL.map(|measure| MeasureJson {
+    let held = Measure::OF_SNAPSHOTS.map(|measure| MeasureJson {
         key: measure.key(),
         name: measure.name(),
         title: measure.title(),
         unit: "bytes",
         blocks: None,
     });
-    counted.into_iter().chain(held).collect()
+    counted.chain(held).collect()
 }
 
 /// The keys of the report that a page contains. Apart from `command`, none contains a path of the
@@ -220,30 +237,55 @@ const KEYS: [&str; 33] = [
 
 /// Writes the page of a profile. [`ReportOptions::measure`] and [`ReportOptions::frames`] are shown
 /// first, and [`ReportOptions::snapshot`] is the one whose holders are shown (without one, that
-/// with most live bytes). With `sources`, the page contains lines of the program's own files that
-/// lie in these folders.
+/// with most live bytes). With a measure of snapshots these holders are shown first. With
+/// `sources`, the page contains lines of the program's own files that lie in these folders.
 ///
 /// # Errors
-/// Returns the errors of `out` (a broken pipe keeps its kind).
+/// Returns the errors of `out` (a broken pipe keeps its kind); `InvalidInput` if a snapshot is to
+/// be shown first and there is none.
 pub fn write_page(
     profile: &Profile,
     options: &ReportOptions<'_>,
     sources: Option<&[PathBuf]>,
     mut out: impl Write,
 ) -> io::Result<()> {
-    let snapshot = options.snapshot.or_else(|| snapshot_at(profile, None).ok());
+    let snapshot = options
+        .snapshot
+        .map_or_else(|| snapshot_at(profile, None), Ok);
+    let are_estimates = profile.capture().sampling.is_some();
+    // What is shown first, if it is of the snapshot.
+    let of_snapshot = match question::Kind::of(options.by, options.measure) {
+        question::Kind::Snapshot => {
+            let at = snapshot.clone().map_err(invalid)?;
+            Some((at, options.measure))
+        }
+        _ => None,
+    };
+    let snapshot = snapshot.ok();
+    let measure = Some(options.measure)
+        .filter(|measure| !measure.is_of_snapshots() && is_drawn(*measure, are_estimates));
     let options = &ReportOptions {
         snapshot,
-        held: None,
+        by: By::default(),
+        measure: measure.unwrap_or_default(),
         ..*options
     };
     let total = profile.total_of(options.measure);
     let program = printable(&program_name(profile)).into_owned();
-    let title = format!(
-        "{program}: {}, {}",
-        options.measure.title_in(profile.process().state),
-        options.measure.amount(total)
-    );
+    let title = match of_snapshot {
+        Some((at, measure)) => format!(
+            "{program}: {}, {}; snapshot {}, {}",
+            measure.title(),
+            Bytes(at.whole(measure)),
+            printable(&at.name()),
+            at.moment(profile)
+        ),
+        None => format!(
+            "{program}: {}, {}",
+            options.measure.title_in(profile.process().state),
+            options.measure.amount(total)
+        ),
+    };
     let mut texts = Texts::default();
     let mut labels = Labels::default();
     let mut trees = Vec::new();
@@ -261,13 +303,17 @@ pub fn write_page(
         let space = BYTES_OF_FRAMES / 100 * part;
         trees.push(largest(&tree, kind, space, (&mut labels, &mut texts)));
     }
-    let held = snapshot.map(|at| (at, HeldTree::new(profile, at)));
+    let held_measure = of_snapshot.map_or(Measure::Retained, |(_, measure)| measure);
+    let held = snapshot.map(|at| (at, HeldTree::new(profile, at, held_measure)));
     if let Some((_, tree)) = &held {
         let kind = Kind {
             by: "holder",
             frames: None,
             inverted: false,
         };
+        if of_snapshot.is_some() {
+            picture = tree.picture();
+        }
         let space = BYTES_OF_FRAMES / 100 * 8;
         trees.push(largest(tree, kind, space, (&mut labels, &mut texts)));
     }
@@ -302,10 +348,7 @@ pub fn write_page(
     let mut advice_notes = Vec::new();
     if !findings.is_empty() {
         advice_notes.push(advice::OVERLAP.to_owned());
-        let mut snapshots = findings
-            .iter()
-            .filter_map(|finding| finding.snapshot.as_ref());
-        advice_notes.extend(snapshots.next().map(|at| advice::moment(profile, at)));
+        advice_notes.extend(advice::moments(profile, &findings));
     }
     let shown = findings.iter().take(MOST_FINDINGS);
     let said = shown
@@ -322,12 +365,20 @@ pub fn write_page(
         cut.push(format!("{texts} names were longer than 2,000 characters."));
     }
     let state = profile.process().state;
+    let (by, table, first_measure) = match of_snapshot {
+        Some((_, measure)) => (By::Holder.name(), By::Holder.name(), measure.key()),
+        None => (Levels::Stack.name(), By::Site.name(), options.measure.key()),
+    };
     let data = Data {
+        by,
+        table,
+        measure: first_measure,
         frames: options.frames.name(),
         recording: Some(recording(profile)?),
         notes: page_notes,
         cut,
         snapshot: snapshot.map(|at| snapshot_json(profile, at)),
+        held: held_json(profile),
         advice: said,
         advice_notes,
         tables,
@@ -336,17 +387,24 @@ pub fn write_page(
             "profile",
             title,
             state,
-            options.measure,
+            (options.measure, are_estimates),
             trees,
             labels,
             texts,
         )
     };
     let mut report = Vec::new();
+    let (by, measure) = match of_snapshot {
+        Some((_, measure)) => (By::Holder, measure),
+        None => (options.by, options.measure),
+    };
     let plain = ReportOptions {
-        snapshot: None,
+        by,
+        measure,
+        snapshot: of_snapshot.map(|(at, _)| at),
         // The page must not say where the recording is.
         recording: options.recording.map(file_name),
+        details: true,
         ..*options
     };
     write_text(profile, &plain, &mut report)?;
@@ -356,29 +414,43 @@ pub fn write_page(
 /// Writes the page of a comparison: of several recordings on a side, that with the median total is
 /// the side's picture. [`ReportOptions::measure`] is shown first.
 ///
-/// If both sides have snapshots, the page also compares the holders of two of them: the ones in
-/// `held`, whose measure is then shown first, or else those with most live bytes.
+/// If both sides have snapshots, the page also compares the holders of two of them: `snapshots`, or
+/// else those with most live bytes. With a measure of snapshots, these are shown first.
 ///
 /// # Errors
-/// Returns the errors of `out`; `InvalidInput` if a side has no recording.
+/// Returns the errors of `out`; `InvalidInput` if a side has no recording, or no snapshot to show
+/// first.
 pub fn write_comparison_page(
     base: &[Recording<'_>],
     new: &[Recording<'_>],
     options: &ReportOptions<'_>,
-    held: Option<([SnapshotAt<'_>; 2], HeldMeasure)>,
+    snapshots: Option<[SnapshotAt<'_>; 2]>,
     mut out: impl Write,
 ) -> io::Result<()> {
-    let measure = options.measure;
-    let none = || io::Error::new(io::ErrorKind::InvalidInput, "a side without recordings");
+    let are_estimates = base
+        .iter()
+        .chain(new)
+        .any(|one| one.profile.capture().sampling.is_some());
+    let measure = Some(options.measure)
+        .filter(|measure| !measure.is_of_snapshots() && is_drawn(*measure, are_estimates))
+        .unwrap_or_default();
+    let none = || invalid("a side without recordings");
     let one = [base, new].map(|side| median_recording(side, measure));
     let [base_one, new_one] = [one[0].ok_or_else(none)?, one[1].ok_or_else(none)?];
     let profiles = [base_one.profile, new_one.profile];
     let names = [base_one.name, new_one.name].map(|name| printable(file_name(name)));
     let most_live = || {
-        let of = |profile| snapshot_at(profile, None).ok();
-        Some([of(profiles[0])?, of(profiles[1])?])
+        let of = |profile| snapshot_at(profile, None);
+        Ok([of(profiles[0])?, of(profiles[1])?])
     };
-    let snapshots = held.map(|(at, _)| at).or_else(most_live);
+    let snapshots: Result<[SnapshotAt<'_>; 2], String> = snapshots.map_or_else(most_live, Ok);
+    let held = if options.measure.is_of_snapshots() {
+        let snapshots = snapshots.clone().map_err(invalid)?;
+        Some((snapshots, options.measure))
+    } else {
+        None
+    };
+    let snapshots = snapshots.ok();
     let held_sides = snapshots.map(|[base, new]| {
         [(base_one, base), (new_one, new)].map(|(one, at)| HeldSide {
             name: file_name(one.name),
@@ -386,9 +458,8 @@ pub fn write_comparison_page(
             at,
         })
     });
-    let held_measure = held.map_or(HeldMeasure::default(), |(_, measure)| measure);
-    let held_diff =
-        held_sides.map(|[base, new]| compare_held(base, new, HeldBy::Holder, held_measure));
+    let held_measure = held.map_or(Measure::Retained, |(_, measure)| measure);
+    let held_diff = held_sides.map(|[base, new]| compare_held(base, new, By::Holder, held_measure));
     let title = match (&held_diff, held) {
         (Some(diff), Some((at, measure))) => format!(
             "{} {} -> {} {}: {}, {} -> {}",
@@ -423,8 +494,9 @@ pub fn write_comparison_page(
             continue;
         }
         let is_arena = tree_options.levels == Levels::Arena;
-        let wanted: Vec<Measure> = Measure::ALL
+        let wanted: Vec<Measure> = Measure::COUNTED
             .into_iter()
+            .filter(|measure| is_drawn(*measure, are_estimates))
             .filter(|measure| !is_arena || is_of_arenas(*measure))
             .collect();
         let Some(tree) = TwoTrees::new(profiles, &tree_options, &wanted) else {
@@ -437,7 +509,7 @@ pub fn write_comparison_page(
         };
         if picture.is_empty() {
             let (key, tree) = tree.first();
-            let shown = Measure::ALL
+            let shown = Measure::COUNTED
                 .into_iter()
                 .find(|measure| measure.key() == key);
             picture = two_sided_picture(tree, shown.unwrap_or(measure));
@@ -447,7 +519,7 @@ pub fn write_comparison_page(
     }
     if let Some(tree) = held_tree {
         let kind = Kind {
-            by: HeldBy::Holder.name(),
+            by: By::Holder.name(),
             frames: None,
             inverted: false,
         };
@@ -455,8 +527,9 @@ pub fn write_comparison_page(
         trees.push(largest(&tree, kind, space, (&mut labels, &mut texts)));
     }
     trees.retain(|tree| !tree.is_empty());
-    let used: Vec<Measure> = Measure::ALL
+    let used: Vec<Measure> = Measure::COUNTED
         .into_iter()
+        .filter(|measure| is_drawn(*measure, are_estimates))
         .filter(|measure| {
             profiles
                 .iter()
@@ -502,7 +575,7 @@ pub fn write_comparison_page(
     let mut sides = Vec::new();
     for side in &named {
         let one = side.iter().map(|one| {
-            let totals = Measure::ALL.map(|measure| {
+            let totals = Measure::COUNTED.map(|measure| {
                 let total = one.profile.total_of(measure);
                 (measure.key().to_owned(), Value::from(total))
             });
@@ -537,7 +610,7 @@ pub fn write_comparison_page(
     }
     let state = naming_state(base, new);
     let (first_by, first_table, first_measure) = match held {
-        Some((_, measure)) => (HeldBy::Holder.name(), HeldBy::Holder.name(), measure.key()),
+        Some((_, measure)) => (By::Holder.name(), By::Holder.name(), measure.key()),
         None => (Levels::Stack.name(), By::Site.name(), measure.key()),
     };
     let data = Data {
@@ -549,7 +622,15 @@ pub fn write_comparison_page(
         cut,
         difference_colors: Some([LESS, of_difference(0, 1), MORE].map(palette::hex)),
         changes: changed,
-        ..Data::new("comparison", title, state, measure, trees, labels, texts)
+        ..Data::new(
+            "comparison",
+            title,
+            state,
+            (measure, are_estimates),
+            trees,
+            labels,
+            texts,
+        )
     };
     let mut report = Vec::new();
     match held_diff.filter(|_| held.is_some()) {
@@ -602,7 +683,7 @@ fn tables(
     texts: &mut Texts,
 ) -> io::Result<Vec<TableJson>> {
     let mut tables = Vec::new();
-    for by in By::ALL {
+    for by in By::COUNTED {
         let has_rows = match by {
             // Paths of the machine; rows by crate have native code by file name.
             By::Module => false,
@@ -647,6 +728,58 @@ fn snapshot_json(profile: &Profile, at: SnapshotAt<'_>) -> Value {
         "notes": at.notes(),
         "retained_is_lower_bound": at.is_cut(),
     })
+}
+
+/// Snapshots whose holders are listed.
+const MOST_SNAPSHOTS: usize = 8;
+
+/// Holders of each of them.
+const MOST_HOLDERS: usize = 60;
+
+/// The largest holders of the snapshots, in texts: depth, name, share, retained bytes, own bytes
+/// and unused capacity. Of many snapshots, those with most live bytes and the last one.
+fn held_json(profile: &Profile) -> Vec<Value> {
+    let mut all: Vec<SnapshotAt<'_>> = all_snapshots(profile).collect();
+    if all.len() > MOST_SNAPSHOTS {
+        let last = all.pop();
+        all.sort_by_key(|at| Reverse(at.snapshot.moment().live_bytes));
+        all.truncate(MOST_SNAPSHOTS - 1);
+        all.extend(last);
+        all.sort_by_key(|at| at.number);
+    }
+    let json = |at: SnapshotAt<'_>| {
+        let rows = holders(profile, at.snapshot);
+        let parents: Vec<Option<usize>> = rows.iter().map(|row| row.parent).collect();
+        let retained: Vec<u64> = rows.iter().map(|row| row.held.retained_bytes).collect();
+        let weighty = weighty(&retained);
+        let top = preorder(&parents, &retained, weighty.min(MOST_HOLDERS));
+        let whole = at.whole(Measure::Retained);
+        let lines = top.iter().map(|&(number, depth)| {
+            let row = &rows[number];
+            let above = row.parent.map(|parent| &rows[parent].name);
+            let mut name = row.name.below(above).trim().to_owned();
+            if let HolderRowName::Site(label) = &row.name
+                && !label.what.is_empty()
+            {
+                name.push_str(&format!("  {}", label.owner_and_source()));
+            }
+            let share = Share::of(row.held.retained_bytes, whole);
+            serde_json::json!([
+                depth,
+                name,
+                share.to_string(),
+                row.held.retained_text(),
+                Bytes(row.held.own.bytes).to_string(),
+                row.held.unused_text().unwrap_or_default(),
+            ])
+        });
+        let mut json = snapshot_json(profile, at);
+        json["number"] = at.number.into();
+        json["rows"] = lines.collect();
+        json["left_out"] = (weighty - top.len()).into();
+        json
+    };
+    all.into_iter().map(json).collect()
 }
 
 fn counted_picture(tree: &CountedTree<'_>, measure: Measure) -> String {

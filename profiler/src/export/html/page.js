@@ -12,7 +12,7 @@
   const count = (n) => n.toLocaleString("en-US", { maximumFractionDigits: 2 });
 
   function bytes(n) {
-    if (n < 0) return "-" + bytes(-n);
+    if (n < 0) return bytes(-n).replace(/^(?=.*[1-9])/, "-");
     if (n < 1024) return n + " B";
     const units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let unit = -1;
@@ -78,8 +78,9 @@
   // ---- What is shown: kept in the address, so that it can be sent ----
 
   const start = {
-    view: "flame", measure: data.measure, by: data.by, frames: data.frames, inverted: "", zoom: "0",
-    search: "", table: data.table, sort: "", asc: "", filter: "", all: "", theme: "",
+    view: "flame", measure: data.measure, by: data.by, frames: data.frames, inverted: "", upwards: "", zoom: "0",
+    search: "", table: data.table, sort: "", asc: "", filter: "", all: "", zeros: "",
+    snapshot: "", theme: "",
   };
   const state = { ...start };
   const inputs = ["search", "filter"];
@@ -113,7 +114,7 @@
       selected = 0;
     }
     if ("table" in changes) changes = { sort: "", asc: "", ...changes };
-    if ("table" in changes || "filter" in changes || "sort" in changes || "measure" in changes) {
+    if (["table", "filter", "sort", "measure", "zeros"].some((key) => key in changes)) {
       openRow = -1;
       shownRows = 200;
     }
@@ -317,8 +318,9 @@
     const unit = measureOf.get(state.measure).unit;
     drawn = Array.from({ length: rows }, () => []);
     for (const [i, left, w, isAround] of frames) {
-      const top = tree.depth[i] * rowHeight;
-      drawn[tree.depth[i]].push([i, left, w]);
+      const row = state.upwards ? depth - tree.depth[i] : tree.depth[i];
+      const top = row * rowHeight;
+      drawn[row].push([i, left, w]);
       paint.globalAlpha = isAround ? 0.5 : isDark ? 0.86 : 1;
       paint.fillStyle = colorOf(tree, i, most);
       paint.fillRect(left, top, Math.max(0.4, w - (w > 3 ? 1 : 0)), rowHeight - 1);
@@ -347,8 +349,9 @@
     canvas.setAttribute("aria-label", "Flamegraph: " + lines(tree, 0).slice(1).join("; "));
     const { frames, share: largest, deep } = tree.left_out;
     const said = [];
-    if (tree.inverted) said.push("What asked for the blocks is above, its callers are below.");
-    else if (tree.by === "stack") said.push("Callers are above, what they call is below.");
+    const [outer, inner] = state.upwards ? ["below", "above"] : ["above", "below"];
+    if (tree.inverted) said.push(`What asked for the blocks is ${outer}, its callers are ${inner}.`);
+    else if (tree.by === "stack") said.push(`Callers are ${outer}, what they call is ${inner}.`);
     if (frames) said.push(`${count(frames)} frames of at most ${share(largest, 1)} are left out.`);
     if (deep) said.push(`${count(deep)} frames are too deep to be drawn.`);
     $("legend").replaceChildren(...legend(tree), element("span", said.join(" ")));
@@ -440,10 +443,10 @@
     const { kids, value } = layout(tree, state.measure);
     const from = selected || Number(state.zoom);
     const visible = (list) => list.filter((i) => value[i] > 0);
-    if (key === "ArrowDown") {
+    if (key === (state.upwards ? "ArrowUp" : "ArrowDown")) {
       const [first] = visible(kids[from]);
       if (first !== undefined) moveTo(first);
-    } else if (key === "ArrowUp") {
+    } else if (key === "ArrowUp" || key === "ArrowDown") {
       if (tree.parent[from] >= 0) moveTo(tree.parent[from]);
     } else if (from > 0) {
       const list = visible(kids[tree.parent[from]]);
@@ -497,7 +500,9 @@
     const unit = unitOf(column);
     const text = column.key === "difference" ? signed(cell, unit) : spell(cell, unit);
     const [low, high] = ["_low", "_high"].map((end) => row[index.get(column.key + end)]);
-    return low === undefined || low === null ? text : `${text} (${spell(low, unit)} to ${spell(high, unit)})`;
+    if (low === undefined || low === null) return text;
+    // Blocks and other events of samples have no upper end.
+    return high === undefined || high === null ? `at least ${spell(low, unit)}` : `${text} (${spell(low, unit)} to ${spell(high, unit)})`;
   }
 
   function shownColumns({ table, index }) {
@@ -511,7 +516,8 @@
 
   function sorted(rows, { table, index }) {
     const key = sortKey();
-    const at = index.get(key);
+    const isLowerBound = index.has(key + "_low") && !index.has(key + "_high");
+    const at = index.get(isLowerBound ? key + "_low" : key);
     if (at === undefined) return rows;
     const isText = table.columns[at].unit === "text";
     const direction = state.asc === "1" ? 1 : -1;
@@ -539,7 +545,13 @@
     const wanted = state.filter.trim().toLowerCase();
     // Texts are few, rows are many.
     const matches = wanted ? data.texts.map((text) => text.toLowerCase().includes(wanted)) : null;
-    let some = matches ? rows.filter((row) => texts.some((at) => row[at] !== null && matches[row[at]])) : rows;
+    // Rows that hold none of the measure say nothing, unless someone looks for them.
+    const isZero = (row) => row[index.get(state.measure)] === 0 && !(row[index.get(state.measure + "_high")] > 0);
+    const zeros = isComparison || wanted || !index.has(state.measure) ? [] : rows.filter(isZero);
+    const hidesZeros = zeros.length > 0 && state.zeros !== "1";
+    $("zeros-label").hidden = !zeros.length;
+    const candidates = hidesZeros ? rows.filter((row) => !isZero(row)) : rows;
+    let some = matches ? candidates.filter((row) => texts.some((at) => row[at] !== null && matches[row[at]])) : candidates;
     some = sorted(some, chosen);
     const key = sortKey();
     const shareOf = index.has(state.measure) ? table.whole?.[state.measure] || null : null;
@@ -576,6 +588,7 @@
     body.replaceChildren(...lines);
     $("more").hidden = some.length <= shownRows;
     const said = [`${count(some.length)} of ${count(rows.length + leftOut.rows)} rows`];
+    if (hidesZeros) said.push(`${count(zeros.length)} hold none of the measure and are hidden`);
     if (leftOut.rows) {
       const measure = measureOf.get(state.measure);
       const rest = leftOut.figures?.[measure.key];
@@ -648,7 +661,15 @@
       shade.append(svg("title", {}, `paused from ${nanos(pause.begin_ns)}`));
       chart.append(shade);
     }
-    const line = (key) => timeline.filter((point) => point[key] !== null).map((point) => `${x(point.time_ns).toFixed(1)},${y(point[key]).toFixed(1)}`);
+    // Nothing was read between two points, so the line has steps: a slope would be made up.
+    const line = (key) => {
+      const read = timeline.filter((point) => point[key] !== null);
+      const place = (ns, n) => `${x(ns).toFixed(1)},${y(n).toFixed(1)}`;
+      return read.flatMap((point, at) => {
+        const here = place(point.time_ns, point[key]);
+        return at ? [place(point.time_ns, read[at - 1][key]), here] : [here];
+      });
+    };
     const live = line("live_bytes");
     if (live.length) {
       chart.append(
@@ -679,7 +700,7 @@
     const parts = [
       element("h2", "Live bytes over time"),
       chart,
-      element("p", "Solid: live bytes. Dashed: resident set size. Diamonds: snapshots. Grey: paused.", { className: "faint" }),
+      element("p", "Solid: live bytes. Dashed: resident set size. Both are shown as last read: a step is a reading. Diamonds: snapshots. Grey: paused.", { className: "faint" }),
     ];
     const phases = tablesBy.get("phase");
     if (phases) {
@@ -732,16 +753,37 @@
   // ---- Snapshot, advice, help ----
 
   function showSnapshot() {
-    const { name, moment, basis, notes, retained_is_lower_bound } = data.snapshot;
-    const said = [`Snapshot ${name}: ${moment}. Known: ${basis}.`, ...notes];
-    if (retained_is_lower_bound) said.push("Small holders were summed up, so retained bytes of rows are lower bounds.");
-    said.push("Its figures are of that moment, never those of the peak.");
-    const parts = [element("h2", "Who holds the heap"), ...said.map((text) => element("p", text))];
+    const snapshots = data.held;
+    const shown = snapshots.find((one) => String(one.number) === state.snapshot) ?? snapshots.find((one) => one.name === data.snapshot.name) ?? snapshots[0];
+    const select = element("select");
+    fillSelect(select, snapshots.map((one) => [String(one.number), `${one.name}: ${one.moment}`]), String(shown.number));
+    select.onchange = () => set({ snapshot: select.value });
+    const choice = element("label", "snapshot ");
+    choice.append(select);
+    const said = [`Basis: ${shown.basis}.`, ...shown.notes];
+    if (shown.retained_is_lower_bound) said.push("Small holders were summed up, so retained bytes of rows are lower bounds.");
+    said.push("Figures are of that moment, never those of the peak. A holder retains what is below it.");
     const go = (text, changes) => {
       const button = element("button", text, { type: "button" });
       button.onclick = () => set(changes);
       return button;
     };
+    const titles = ["share", "retained", "own", "unused", "holder"];
+    const table = element("table");
+    const head = element("tr");
+    head.append(...titles.map((title, at) => element("th", title, { className: at < 4 ? "figure" : "", scope: "col" })));
+    table.append(head);
+    for (const [depth, name, part, retained, own, unused] of shown.rows) {
+      const line = element("tr");
+      const holder = element("td", name, { className: "text" });
+      holder.style.paddingLeft = 8 + 14 * Math.min(depth, 24) + "px";
+      line.append(...[part, retained, own, unused].map((text) => element("td", text, { className: "figure" })), holder);
+      table.append(line);
+    }
+    const parts = [element("h2", "Who holds the heap"), choice, ...said.map((text) => element("p", text, { className: "faint" })), table];
+    if (shown.left_out) parts.push(element("p", `${count(shown.left_out)} more holders: heapglass report --by holder lists them`, { className: "faint" }));
+    const name = data.snapshot.name;
+    parts.push(element("p", `Of snapshot ${name}, the page also has: `));
     parts.push(
       go("holders as a picture", { view: "flame", by: "holder", measure: "retained_bytes" }),
       " ",
@@ -755,14 +797,18 @@
   }
 
   function showAdvice() {
-    const findings = data.advice.map((finding) => {
+    // Each list is of other bytes, so savings are compared within one only.
+    let list = null;
+    const findings = data.advice.flatMap((finding) => {
+      const isNew = finding.list && finding.list !== list;
+      list = finding.list;
       const article = element("article");
       article.append(element("h3", finding.heading));
       const place = [finding.place, finding.owner].filter(Boolean).join("  ");
       if (place) article.append(element("p", place));
       if (finding.holder) article.append(element("p", finding.holder));
       article.append(element("p", finding.remedy, { className: "faint" }));
-      return article;
+      return isNew ? [element("h2", list), article] : [article];
     });
     const notes = (data.advice_notes ?? []).map((note) => element("p", note, { className: "faint" }));
     $("advice").replaceChildren(element("h2", "What would save memory"), ...findings, ...notes);
@@ -775,7 +821,6 @@
       made.append(element("span", name), element("b", figure), element("span", more));
       tiles.push(made);
     };
-    const blocks = (n) => `in ${count(n)} ${n === 1 ? "block" : "blocks"}`;
     if (isComparison) {
       const [base, now] = data.sides;
       for (const { key, name, unit } of data.measures) {
@@ -785,12 +830,17 @@
     } else {
       const { totals, exact, peak_error_bytes, peak_time_ns, state: ended, peak_rss_bytes, mode } = data.recording;
       const interval = (key) => (totals[key + "_low"] === undefined ? "" : ` (95 %: ${bytes(totals[key + "_low"])} to ${bytes(totals[key + "_high"])})`);
+      const blocks = (key) => {
+        const low = totals[key + "_low"];
+        const n = low === undefined ? totals[key] : low;
+        return `in ${low === undefined ? "" : "at least "}${count(n)} ${n === 1 ? "block" : "blocks"}`;
+      };
       const bound = peak_error_bytes ? `within ${bytes(peak_error_bytes)}` : exact ? "exact" : mode;
       const when = peak_time_ns ? `, at ${nanos(peak_time_ns)}` : "";
-      tile(ended === "running" ? "peak so far" : "peak", bytes(totals.peak_bytes), `${blocks(totals.peak_blocks)}${when} (${bound})${interval("peak_bytes")}`);
-      tile("total", bytes(totals.total_bytes), blocks(totals.total_blocks) + interval("total_bytes"));
+      tile(ended === "running" ? "peak so far" : "peak", bytes(totals.peak_bytes), `${blocks("peak_blocks")}${when} (${bound})${interval("peak_bytes")}`);
+      tile("total", bytes(totals.total_bytes), blocks("total_blocks") + interval("total_bytes"));
       tile("temporary", bytes(totals.temporary_bytes), `${share(totals.temporary_bytes, totals.total_bytes)} of all bytes`);
-      tile(ended === "running" ? "live now" : "at exit", bytes(totals.live_bytes), blocks(totals.live_blocks) + interval("live_bytes"));
+      tile(ended === "running" ? "live now" : "at exit", bytes(totals.live_bytes), blocks("live_blocks") + interval("live_bytes"));
       if (peak_rss_bytes) tile("resident at most", bytes(peak_rss_bytes), "with the profiler's own");
     }
     $("tiles").replaceChildren(...tiles);
@@ -820,6 +870,8 @@
     for (const id of inputs) if ($(id).value !== state[id]) $(id).value = state[id];
     $("inverted").checked = state.inverted === "1";
     $("all").checked = state.all === "1";
+    $("upwards").checked = state.upwards === "1";
+    $("zeros").checked = state.zeros === "1";
     if (tree) {
       const of = (test, read) => [...new Set(data.trees.filter(test).map(read))];
       fillSelect($("by"), of(() => true, (tree) => tree.by).map((by) => [by, by]), state.by);
@@ -862,6 +914,7 @@
       n: () => nextFound(1),
       N: () => nextFound(-1),
       i: () => set({ inverted: state.inverted ? "" : "1" }),
+      u: () => set({ upwards: state.upwards ? "" : "1" }),
       f: () => set({ frames: next([...new Set(trees.filter((one) => one.by === state.by).map((one) => one.frames))], state.frames, 1) ?? state.frames }),
       b: () => set({ by: next([...new Set(trees.map((one) => one.by))], state.by, 1) }),
       t: toggleTheme,
@@ -906,7 +959,7 @@
       }),
     );
     for (const id of ["measure", "by", "frames", "table"]) $(id).onchange = (event) => set({ [id]: event.target.value });
-    for (const id of ["inverted", "all"]) $(id).onchange = (event) => set({ [id]: event.target.checked ? "1" : "" });
+    for (const id of ["inverted", "upwards", "all", "zeros"]) $(id).onchange = (event) => set({ [id]: event.target.checked ? "1" : "" });
     for (const id of inputs) $(id).oninput = (event) => set({ [id]: event.target.value });
     $("unzoom").onclick = () => zoomTo(0);
     $("theme").onclick = toggleTheme;

@@ -10,15 +10,12 @@ use serde_json::Value;
 use super::texts::Texts;
 use super::trees::share_of;
 use crate::diff::{
-    Change, DiffOptions, HeldBy, HeldChange, HeldSide, Identity, Recording, Verdict, compare,
-    compare_held,
+    Change, HeldChange, HeldSide, Identity, Matched, Recording, Verdict, compare_held,
 };
 use crate::export::rows::{details, row_values};
 use crate::profile::{FIGURES, Figures, FrameId, Frames, Measure, Profile};
 use crate::report::{ReportOptions, holder_rows_json, notes};
-use crate::table::{
-    By, Detail, HeldFigures, HeldMeasure, HolderRow, Row, SnapshotAt, by_key, held_by, rows,
-};
+use crate::table::{By, Detail, HeldFigures, HolderRow, Row, SnapshotAt, by_key, held_by, rows};
 use crate::units::counted;
 
 /// Maximum number of rows of a table.
@@ -83,9 +80,11 @@ fn main_columns(by: By) -> &'static str {
         By::Field => "key type values with_inner/peak_bytes with_inner/total_bytes",
         By::Thread => "key threads freed_bytes",
         By::Phase => "key entered elapsed_ns input_bytes records",
+        // See `holders_table`.
+        By::Holder => "",
         By::Arena => {
-            "key allocated_bytes used_bytes padding_bytes abandoned_bytes unused_tail_bytes \
-             live_instances"
+            "key largest/allocated_bytes largest/used_bytes largest/padding_bytes \
+             largest/abandoned_bytes largest/unused_tail_bytes made live_instances"
         }
     }
 }
@@ -97,7 +96,12 @@ fn more_columns(by: By) -> &'static str {
         By::Owner => "source",
         By::Arena => {
             "crate made dropped live_instances resets allocated_bytes chunks used_bytes \
-             padding_bytes abandoned_bytes bypassed_bytes unused_tail_bytes most_allocated_bytes \
+             padding_bytes abandoned_bytes bypassed_bytes unused_tail_bytes \
+             largest/allocated_bytes largest/used_bytes largest/padding_bytes \
+             largest/abandoned_bytes largest/bypassed_bytes largest/unused_tail_bytes \
+             at_drop/allocated_bytes at_drop/used_bytes at_drop/padding_bytes \
+             at_drop/abandoned_bytes at_drop/bypassed_bytes at_drop/unused_tail_bytes \
+             most_allocated_bytes \
              total_chunks total_allocated_bytes total_used_bytes"
         }
         _ => "",
@@ -184,7 +188,7 @@ fn largest(all: &[Row], by: By) -> Vec<usize> {
     for row in all {
         whole.add(&row.figures);
     }
-    let measures: Vec<Measure> = Measure::ALL
+    let measures: Vec<Measure> = Measure::COUNTED
         .into_iter()
         .filter(|measure| by.measure(*measure) == *measure)
         .collect();
@@ -289,7 +293,7 @@ pub(super) fn holders_table(
     let columns = columns(keys.split_whitespace(), main, &values);
     let rows = cells(&columns, &values, space, texts);
     let whole =
-        HeldMeasure::ALL.map(|measure| (measure.key().to_owned(), at.whole(measure).into()));
+        Measure::OF_SNAPSHOTS.map(|measure| (measure.key().to_owned(), at.whole(measure).into()));
     Ok(TableJson {
         by: "holder",
         columns,
@@ -350,13 +354,9 @@ pub(super) fn changes(
         .copied()
         .filter(|measure| by.measure(*measure) == *measure)
         .collect();
+    let matched = Matched::new(sides, by, Frames::Folded);
     for measure in &measures {
-        let options = DiffOptions {
-            by,
-            measure: *measure,
-            per: None,
-        };
-        let diff = compare(sides[0], sides[1], options);
+        let diff = matched.changed(*measure, None);
         let rows = diff.rows.iter().map(|row| {
             let said = verdict(row.change.verdict).to_owned();
             (&row.identity, &row.change, said)
@@ -374,14 +374,14 @@ pub(super) fn held_changes(
     texts: &mut Texts,
 ) -> ChangesJson {
     let mut made = ChangesJson {
-        by: HeldBy::Holder.name(),
+        by: By::Holder.name(),
         columns: columns_of_changes(false),
         measures: Vec::new(),
         notes: vec![OVERLAP.to_owned()],
     };
-    for measure in HeldMeasure::ALL {
-        let diff = compare_held(sides[0], sides[1], HeldBy::Holder, measure);
-        let is_bound = |row: &HeldChange| measure == HeldMeasure::Unused && row.is_partly_known();
+    for measure in Measure::OF_SNAPSHOTS {
+        let diff = compare_held(sides[0], sides[1], By::Holder, measure);
+        let is_bound = |row: &HeldChange| measure == Measure::Unused && row.is_partly_known();
         let rows = diff.rows.iter().map(|row| {
             let mut said = verdict(row.change.verdict).to_owned();
             if is_bound(row) {
@@ -389,7 +389,12 @@ pub(super) fn held_changes(
             }
             (&row.identity, &row.change, said)
         });
-        let changed = changed_rows(rows, diff.equal_rows, space / HeldMeasure::ALL.len(), texts);
+        let changed = changed_rows(
+            rows,
+            diff.equal_rows,
+            space / Measure::OF_SNAPSHOTS.len(),
+            texts,
+        );
         made.measures.push((measure.key(), changed));
         if diff.rows_without_figure > 0 {
             made.notes.push(format!(
@@ -477,6 +482,7 @@ fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Equal => "equal",
         Verdict::WithinBound => "within the error bound",
         Verdict::WithinSpread => "within the spread",
+        Verdict::NotKnown => "not known",
         Verdict::More => "more",
         Verdict::Less => "less",
     }

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::interned::Interned;
 use crate::units::printable;
+use heapglass_profile::internal::Interned;
 
 /// Longer texts are cut, in characters.
 const LONGEST: usize = 2_000;

@@ -9,13 +9,16 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::texts::Texts;
+use super::{fallback, is_drawn};
 use crate::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
-use crate::diff::{HeldSide, MergedTree, of_difference};
-use crate::flamegraph::{HolderTree, MAX_DEPTH, Names, Widths, is_of_arenas, names, palette};
-use crate::interned::Interned;
+use crate::diff::{HeldSide, MatchedPaths, MergedTree, of_difference};
+use crate::flamegraph::{
+    Caption, HolderTree, MAX_DEPTH, Names, Widths, is_of_arenas, names, palette,
+};
 use crate::profile::{FIGURES, Figure, Figures, Frames, Measure, Profile};
-use crate::table::{HeldMeasure, HolderRow, SnapshotAt, holders};
-use crate::units::printable;
+use crate::table::{By, HolderRow, SnapshotAt, holders};
+use crate::units::{Bytes, Share, printable};
+use heapglass_profile::internal::Interned;
 
 /// The figures of a frame, in the order of the keys of its tree.
 type Row = Vec<u64>;
@@ -216,10 +219,10 @@ pub(super) fn largest(
         .zip(columns)
         .filter(|(_, column)| is_used(column))
         .collect();
-    made.measures = Measure::ALL
+    made.measures = Measure::COUNTED
         .map(Measure::key)
         .into_iter()
-        .chain(HeldMeasure::ALL.map(HeldMeasure::key))
+        .chain(Measure::OF_SNAPSHOTS.map(Measure::key))
         .filter(|key| made.figures.contains_key(*key))
         .collect();
     made
@@ -252,14 +255,17 @@ pub(super) struct CountedTree<'a> {
 
 impl<'a> CountedTree<'a> {
     pub(super) fn new(profile: &'a Profile, options: &CallTreeOptions) -> CountedTree<'a> {
-        let measures: Vec<Measure> = Measure::ALL
+        let are_estimates = profile.capture().sampling.is_some();
+        let measures: Vec<Measure> = Measure::COUNTED
             .into_iter()
+            .filter(|measure| is_drawn(*measure, are_estimates))
             .filter(|measure| options.levels != Levels::Arena || is_of_arenas(*measure))
             .collect();
         let blocks = ["peak_blocks", "live_blocks", "temporary_blocks"];
         let of_tree = |key: &str| {
             let is_measure = measures.iter().any(|measure| measure.key() == key);
-            is_measure || (options.levels != Levels::Arena && blocks.contains(&key))
+            let has_blocks = options.levels != Levels::Arena && !are_estimates;
+            is_measure || (has_blocks && blocks.contains(&key))
         };
         CountedTree {
             figures: FIGURES
@@ -315,18 +321,35 @@ pub(super) struct HeldTree<'a> {
     tree: HolderTree,
     profile: &'a Profile,
     /// The figures of the root, which are sums over the outermost holders.
-    whole: [u64; HeldMeasure::ALL.len()],
+    whole: [u64; Measure::OF_SNAPSHOTS.len()],
 }
 
 impl<'a> HeldTree<'a> {
-    pub(super) fn new(profile: &'a Profile, at: SnapshotAt<'_>) -> HeldTree<'a> {
+    /// Creates the tree; the measure is that of its picture.
+    pub(super) fn new(profile: &'a Profile, at: SnapshotAt<'_>, measure: Measure) -> HeldTree<'a> {
         let rows = holders(profile, at.snapshot);
-        let tree = HolderTree::new(rows, HeldMeasure::Retained);
+        let tree = HolderTree::new(rows, measure);
         HeldTree {
-            whole: HeldMeasure::ALL.map(|measure| tree.figure(NodeId::ROOT, measure)),
+            whole: Measure::OF_SNAPSHOTS.map(|measure| tree.figure(NodeId::ROOT, measure)),
             tree,
             profile,
         }
+    }
+
+    /// Returns the picture for readers without scripts.
+    pub(super) fn picture(&self) -> String {
+        let whole = self.tree.width(NodeId::ROOT);
+        let caption = |id: NodeId| {
+            let value = self.tree.width(id);
+            let label = format!("{} {}", self.tree.names(id).label, Bytes(value));
+            let share = Share::of(value, whole);
+            Caption {
+                title: format!("{label}, {share}"),
+                label,
+            }
+        };
+        let color = |id: NodeId| self.tree.color(id, self.profile);
+        fallback::picture(&self.tree, color, caption)
     }
 
     /// Returns the holders.
@@ -337,7 +360,7 @@ impl<'a> HeldTree<'a> {
 
 impl Tree for HeldTree<'_> {
     fn keys(&self) -> Vec<String> {
-        HeldMeasure::ALL
+        Measure::OF_SNAPSHOTS
             .map(|measure| measure.key().to_owned())
             .to_vec()
     }
@@ -349,7 +372,7 @@ impl Tree for HeldTree<'_> {
     }
     fn figures(&self, id: NodeId) -> Row {
         let figure = |measure| self.tree.figure(id, measure);
-        HeldMeasure::ALL.map(figure).to_vec()
+        Measure::OF_SNAPSHOTS.map(figure).to_vec()
     }
     fn own(&self, id: NodeId) -> Option<Row> {
         let own = &self.tree.row(id)?.held.own;
@@ -386,6 +409,7 @@ impl TwoTrees {
     ) -> Option<TwoTrees> {
         let trees = profiles.map(|profile| CallTree::build(profile, options));
         let sides = [(&trees[0], profiles[0]), (&trees[1], profiles[1])];
+        let paths = MatchedPaths::new(sides);
         let by_measure: Vec<(&str, MergedTree)> = measures
             .iter()
             .filter(|measure| {
@@ -393,22 +417,20 @@ impl TwoTrees {
                     .iter()
                     .any(|tree| measure.of(tree.total(NodeId::ROOT)) > 0)
             })
-            .map(|measure| (measure.key(), MergedTree::new(sides, *measure)))
+            .map(|measure| (measure.key(), paths.by(*measure)))
             .collect();
         TwoTrees::with_first(by_measure, options.measure.key())
     }
 
     /// Merges the holders of two snapshots; `None` if neither has any.
-    pub(super) fn of_holders(sides: [HeldSide<'_>; 2], first: HeldMeasure) -> Option<TwoTrees> {
-        let by_measure = HeldMeasure::ALL.map(|measure| {
-            let tree = MergedTree::of_holders(sides, measure);
-            (measure.key(), tree)
+    pub(super) fn of_holders(sides: [HeldSide<'_>; 2], first: Measure) -> Option<TwoTrees> {
+        let by_measure = Measure::OF_SNAPSHOTS.map(|measure| {
+            let tree = MergedTree::of_holders(sides, By::Holder, measure).ok();
+            Some((measure.key(), tree?))
         });
+        let by_measure = by_measure.into_iter().flatten();
         let is_used = |(_, tree): &(_, MergedTree)| tree.node(NodeId::ROOT).totals != [0, 0];
-        TwoTrees::with_first(
-            by_measure.into_iter().filter(is_used).collect(),
-            first.key(),
-        )
+        TwoTrees::with_first(by_measure.filter(is_used).collect(), first.key())
     }
 
     fn with_first(by_measure: Vec<(&'static str, MergedTree)>, first: &str) -> Option<TwoTrees> {

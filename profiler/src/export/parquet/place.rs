@@ -7,8 +7,8 @@ use time::UtcDateTime;
 
 use super::Table;
 use crate::profile::Process;
-use crate::symbols::hex_all;
 use crate::units::printable;
+use heapglass_profile::internal::hex_all;
 
 /// Maximum length of a folder's name without its key, bytes. File systems allow 255 in all.
 const LONGEST_NAME: usize = 200;
@@ -138,11 +138,10 @@ mod tests {
     use super::*;
 
     fn of(program: &str) -> Place {
-        let process = Process {
+        let process = heapglass_fixture::made!(Process {
             program: program.to_owned(),
             started_unix_ns: 1_790_000_000_000_000_000,
-            ..Process::default()
-        };
+        });
         Place::of(&process, &Labels::default()).expect("a place")
     }
 

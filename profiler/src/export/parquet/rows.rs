@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 
 use super::column::{Column, Value};
 use super::place::{Labels, recording_id, service};
-use crate::export::{names, notes};
+use crate::pprof::names;
+use crate::profile::notes;
 use crate::profile::{FIGURES, Figures, FrameId, Frames, Interval, Measure, Profile, ScopeId};
 use crate::table::{By, Detail, PhaseDetail, Row, SiteDetail, rows};
 use crate::units::{printable, without_store};
@@ -28,7 +29,7 @@ fn cells(figures: &Figures) -> FigureCells {
 
 /// The figures of the process: those that were counted exactly in place of their estimates.
 fn totals(profile: &Profile) -> FigureCells {
-    let totals = &profile.totals;
+    let totals = profile.totals();
     FIGURES.map(|(key, figure)| match profile.exact_total(key) {
         Some(exact) => (exact, None),
         None => (figure(totals), totals.interval(key)),
@@ -49,9 +50,9 @@ struct Common {
 
 impl Common {
     fn of(profile: &Profile, labels: &Labels) -> Common {
-        let process = &profile.process;
+        let process = profile.process();
         let label = |name| labels.get(name).map(text);
-        let mut modules = profile.modules.iter();
+        let mut modules = profile.modules().iter();
         let executable = modules.find(|module| module.path == process.executable);
         let build_id = executable.map(|module| &module.build_id);
         let build_id = build_id.filter(|id| !id.is_empty());
@@ -63,7 +64,7 @@ impl Common {
             git_revision: label("git_revision"),
             build_id: build_id.map(|id| text(id)),
             started_us: (process.started_unix_ns / 1_000).cast_signed(),
-            mode: text(&profile.capture.mode),
+            mode: text(&profile.capture().mode),
         }
     }
 }
@@ -87,7 +88,7 @@ fn common_columns<R: InRecording>() -> Vec<Column<R>> {
 }
 
 /// The columns of all figures: `peak_bytes`, and `peak_bytes_low` and `peak_bytes_high` of an
-/// estimate.
+/// estimate. The upper end is null for blocks and other events, too.
 fn figure_columns<R: 'static>(of: fn(&R) -> &FigureCells) -> impl Iterator<Item = Column<R>> {
     let keys = FIGURES.into_iter().enumerate();
     keys.map(move |(number, (key, _))| {
@@ -96,7 +97,8 @@ fn figure_columns<R: 'static>(of: fn(&R) -> &FigureCells) -> impl Iterator<Item 
             let (figure, interval) = of(row)[number];
             leaves[0].push(Some(figure.into()));
             leaves[1].push(interval.map(|interval| interval.low.into()));
-            leaves[2].push(interval.map(|interval| interval.high.into()));
+            let high = interval.and_then(|interval| interval.high);
+            leaves[2].push(high.map(Into::into));
         })
     })
 }
@@ -221,7 +223,7 @@ pub(super) fn of_phases() -> Vec<Column<PhaseRow>> {
         Column::int("input_bytes", |row: &PhaseRow| Some(row.detail.input_bytes)),
         Column::int("records", |row: &PhaseRow| Some(row.detail.records)),
         Column::int("elapsed_ns", |row: &PhaseRow| row.detail.elapsed_ns),
-        Column::int("retained_bytes", |row: &PhaseRow| row.detail.retained_bytes),
+        Column::int("stayed_bytes", |row: &PhaseRow| row.detail.stayed_bytes),
     ]);
     columns.extend(figure_columns(|row: &PhaseRow| &row.figures));
     columns.extend(FIGURES.map(|(key, figure)| {
@@ -303,7 +305,7 @@ pub(super) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     pub(super) fn of(profile: &'a Profile, labels: &Labels) -> Rows<'a> {
-        let (process, capture) = (&profile.process, &profile.capture);
+        let (process, capture) = (profile.process(), profile.capture());
         let recording = RecordingRow {
             common: Arc::new(Common::of(profile, labels)),
             program: text(&process.program),
@@ -332,7 +334,7 @@ impl<'a> Rows<'a> {
             // The stack of the row has the functions and lines of all its sites, but the address of
             // each frame where that line was seen first.
             let sites = detail.sites.iter();
-            let sites = sites.filter_map(|&site| profile.sites.get(site));
+            let sites = sites.filter_map(|&site| profile.sites().get(site));
             let mut hash = stack_hash(&[]);
             for (number, site) in sites.enumerate() {
                 let inward = profile.frames_of(site, Frames::Trimmed);
@@ -371,7 +373,7 @@ impl<'a> Rows<'a> {
     fn sample(&self, row: &Row, detail: &SiteDetail, stack_hash: i64) -> SampleRow {
         let profile = self.profile;
         let owner = detail.owner;
-        let owner = owner.and_then(|owner| profile.frames.get(owner.0 as usize));
+        let owner = owner.and_then(|owner| profile.frames().get(owner.0 as usize));
         let function = owner.map(|frame| profile.function_name(frame.function));
         SampleRow {
             common: self.recording.common.clone(),
@@ -424,7 +426,7 @@ impl<'a> Rows<'a> {
 
 /// The end of the process, as JSON names it.
 fn state(profile: &Profile) -> String {
-    let name = serde_json::to_value(profile.process.state).ok();
+    let name = serde_json::to_value(profile.process().state).ok();
     let name = name.and_then(|name| Some(name.as_str()?.to_owned()));
     name.unwrap_or_default()
 }
@@ -448,17 +450,17 @@ impl<'a> Locations<'a> {
     fn new(profile: &'a Profile) -> Self {
         Locations {
             profile,
-            known: vec![None; profile.frames.len()],
+            known: vec![None; profile.frames().len()],
         }
     }
 
     fn of(&mut self, id: FrameId) -> Location {
         let profile = self.profile;
         let make = || {
-            let frame = profile.frames.get(id.0 as usize);
+            let frame = profile.frames().get(id.0 as usize);
             let name = frame.map_or("[unnamed]", |frame| profile.function_name(frame.function));
             let address = frame.and_then(|frame| names::address(profile, frame));
-            let module = address.and_then(|(module, _)| profile.modules.get(module));
+            let module = address.and_then(|(module, _)| profile.modules().get(module));
             let build_id = |id: &str| (!id.is_empty()).then(|| text(id));
             Location {
                 address: address.map(|(_, address)| address),

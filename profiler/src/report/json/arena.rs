@@ -8,7 +8,7 @@
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::profile::arenas::{ArenaFigures, imbalance, instances, unscoped};
+use crate::profile::arenas::{ArenaFigures, Breakdown, Whose, imbalance, instances, unscoped};
 use crate::profile::{Arena, ArenaMoment, ArenaValue, Profile};
 use crate::table::By;
 use crate::table::{ArenaDetail, Row};
@@ -18,7 +18,7 @@ use crate::units::Share;
 /// Returns the figures that the keys of all rows leave out. Instances are live if they were made
 /// and not dropped. `allocated_bytes` is the usable bytes of chunks, as bumpalo defines it; pieces
 /// use `used_bytes` of them.
-fn figures(arena: &ArenaValue) -> [(&'static str, u64); 22] {
+fn figures(arena: &ArenaValue) -> [(&'static str, u64); 17] {
     let with_metadata = arena.allocated_bytes_including_metadata;
     [
         ("made", arena.made),
@@ -28,11 +28,6 @@ fn figures(arena: &ArenaValue) -> [(&'static str, u64); 22] {
         ("allocated_bytes", arena.allocated_bytes),
         ("allocated_bytes_including_metadata", with_metadata),
         ("chunks", arena.chunks),
-        ("used_bytes", arena.used_bytes),
-        ("padding_bytes", arena.padding_bytes),
-        ("abandoned_bytes", arena.abandoned_bytes),
-        ("bypassed_bytes", arena.bypassed_bytes),
-        ("unused_tail_bytes", arena.unused_tail_bytes),
         ("most_allocated_bytes", arena.most_allocated_bytes),
         ("most_instance_bytes", arena.most_instance_bytes),
         ("most_occupied_bytes", arena.most_occupied_bytes),
@@ -70,6 +65,21 @@ impl Serialize for ArenaJson<'_> {
         for (key, figure) in figures(&arena.figures) {
             json.serialize_entry(key, &figure)?;
         }
+        // The parts of live instances; null when none is live.
+        let live = Breakdown::of(arena, Whose::Live);
+        for (key, figure) in [
+            ("used_bytes", live.map(|live| live.used_bytes)),
+            ("padding_bytes", live.map(|live| live.padding_bytes)),
+            ("abandoned_bytes", live.map(|live| live.abandoned_bytes)),
+            ("bypassed_bytes", live.map(|live| live.bypassed_bytes)),
+            ("unused_tail_bytes", live.map(|live| live.unused_tail_bytes)),
+        ] {
+            json.serialize_entry(key, &figure)?;
+        }
+        // The parts of the largest instance at its fullest, and of dropped ones when they were
+        // dropped; null when there are none.
+        json.serialize_entry("largest", &Breakdown::of(arena, Whose::Largest))?;
+        json.serialize_entry("at_drop", &Breakdown::of(arena, Whose::Dropped))?;
         // The sizes of single instances; null when the recording has no history of them.
         json.serialize_entry("instances", &instances(arena))?;
         // Whether the five parts come to `allocated_bytes`, as they must.
@@ -138,7 +148,7 @@ struct MomentJson<'a> {
 
 fn history<'a>(profile: &Profile, arena: &'a Arena) -> Vec<MomentJson<'a>> {
     let history = arena.history.iter().map(|moment| {
-        let site = moment.site.filter(|&site| site < profile.sites.len());
+        let site = moment.site.filter(|&site| site < profile.sites().len());
         let site = site.map(|site| charged_frame(profile, site));
         MomentJson { moment, site }
     });

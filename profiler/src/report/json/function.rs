@@ -20,7 +20,7 @@ pub(super) struct FunctionJson<'a> {
 impl<'a> FunctionJson<'a> {
     /// The function of a frame; `name` is it where there is no frame.
     pub(super) fn new(profile: &'a Profile, frame: Option<&'a Frame>, name: &'a str) -> Self {
-        let function = frame.and_then(|frame| profile.functions.get(frame.function.0 as usize));
+        let function = frame.and_then(|frame| profile.functions().get(frame.function.0 as usize));
         FunctionJson {
             function: frame.map_or(name, |frame| profile.function_name(frame.function)),
             file: frame.and_then(|frame| frame.file.as_deref()),

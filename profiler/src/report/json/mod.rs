@@ -22,12 +22,13 @@ use super::escape;
 use super::header::{command, threads};
 use super::notes::notes;
 use crate::profile::{
-    FIGURES, Figures, Measure, Module, NotLive, Profile, State, SymbolSource, TypeId,
+    FIGURES, Figures, Measure, Module, NotLive, Profile, Samples, State, SymbolSource, TypeId,
     serialize_figure,
 };
+use crate::question::Answer;
+use crate::table::SnapshotAt;
 use crate::table::{
-    By, HeldFigures, HeldMeasure, HolderRow, Row, SnapshotAt, all_snapshots, by_key,
-    failed_requests, held_by, held_rows, holders, rows,
+    By, HeldFigures, HolderRow, Row, all_snapshots, by_key, failed_requests, held_by,
 };
 use footprint::FootprintJson;
 use row::{HeldJson, Rows};
@@ -66,10 +67,13 @@ pub const FORMAT: u32 = 2;
 /// no figure; `failed_request_count` counts those of sites beyond the first 256, too. `exact` says
 /// that every event was counted (no sampling) and nothing made totals or live wrong; how exact the
 /// peak is, `peak_error_bytes` says. `snapshots` are those of the recording; `snapshot` is the one
-/// whose figures rows have, if any: what rows retain overlaps, so it does not add up.
+/// whose figures rows have, if any: what rows retain overlaps, so it does not add up. By holder,
+/// `parent` of a row is an index into `rows`, in which each holder stands below the one that holds
+/// it.
 ///
 /// # Errors
-/// Returns the errors of `out`.
+/// Returns the errors of `out`; `InvalidInput` if the question of the options [has no
+/// answer](crate::question::RULES).
 pub fn write_json(
     profile: &Profile,
     options: &ReportOptions<'_>,
@@ -79,15 +83,21 @@ pub fn write_json(
         measure: options.by.measure(options.measure),
         ..*options
     };
-    let (rows, held) = match (options.snapshot, options.held) {
-        (Some(at), Some(measure)) => {
-            let rows = held_rows(profile, at.snapshot, options.by, measure, options.frames);
-            rows.into_iter().map(|row| (row.row, row.held)).unzip()
+    let top = options.top.unwrap_or(usize::MAX);
+    let (rows, held) = match options.rows(profile)? {
+        Answer::Holders(_, rows) => {
+            let report = Report {
+                profile,
+                options,
+                table: Table::Holders(&rows),
+            };
+            return escape::write_json(&report, out);
         }
-        (at, _) => {
-            let rows = rows(profile, options.by, options.measure, options.frames);
-            let held =
-                at.map(|at| held_by(profile, at.snapshot, options.by, &rows, options.frames));
+        Answer::Held(_, rows) => rows.into_iter().map(|row| (row.row, row.held)).unzip(),
+        Answer::Counted(rows) => {
+            let held = options
+                .snapshot
+                .map(|at| held_by(profile, at.snapshot, options.by, &rows, options.frames));
             (rows, held.unwrap_or_default())
         }
     };
@@ -95,37 +105,10 @@ pub fn write_json(
         profile,
         options,
         table: Table::Rows {
-            shown: options.top.unwrap_or(usize::MAX).min(rows.len()),
+            shown: top.min(rows.len()),
             rows: &rows,
             held: &held,
         },
-    };
-    escape::write_json(&report, out)
-}
-
-/// Writes the holders of a snapshot as one JSON object, with the keys of [`write_json`] that do not
-/// depend on rows. `parent` of a row is an index into `rows`, in which each holder stands below the
-/// one that holds it.
-///
-/// # Errors
-/// Returns the errors of `out`.
-pub fn write_holders_json(
-    profile: &Profile,
-    at: SnapshotAt<'_>,
-    measure: HeldMeasure,
-    options: &ReportOptions<'_>,
-    out: impl Write,
-) -> io::Result<()> {
-    let options = &ReportOptions {
-        snapshot: Some(at),
-        held: Some(measure),
-        ..*options
-    };
-    let rows = holders(profile, at.snapshot);
-    let report = Report {
-        profile,
-        options,
-        table: Table::Holders(&rows),
     };
     escape::write_json(&report, out)
 }
@@ -149,13 +132,12 @@ pub(crate) fn row_json(
 }
 
 /// Returns the holders of a snapshot, as the report has them, and the number of those beyond `top`.
-#[cfg(feature = "flamegraph")]
 pub(crate) fn holder_rows_json(
     holders: &[HolderRow],
     at: SnapshotAt<'_>,
     top: usize,
 ) -> serde_json::Result<(Vec<Value>, usize)> {
-    let measure = HeldMeasure::Retained;
+    let measure = Measure::Retained;
     let rows = HoldersJson {
         holders,
         measure,
@@ -169,7 +151,6 @@ pub(crate) fn holder_rows_json(
 }
 
 /// Returns the report without rows.
-#[cfg(feature = "flamegraph")]
 pub(crate) fn report_json(profile: &Profile) -> serde_json::Result<Value> {
     serde_json::to_value(Report {
         profile,
@@ -186,8 +167,8 @@ pub(crate) fn report_json(profile: &Profile) -> serde_json::Result<Value> {
 fn rows_sum_to_totals(profile: &Profile, by: By, rows: &[Row]) -> bool {
     // Arenas are no part of the totals.
     by != By::Arena
-        && profile.capture.is_exact()
-        && by_key(sum(rows), by).eq(by_key(profile.totals, by))
+        && profile.capture().is_exact()
+        && by_key(sum(rows), by).eq(by_key(*profile.totals(), by))
 }
 
 fn sum(rows: &[Row]) -> Figures {
@@ -197,9 +178,9 @@ fn sum(rows: &[Row]) -> Figures {
 }
 
 fn exact(profile: &Profile) -> bool {
-    let lost = &profile.lost;
+    let lost = profile.lost();
     let clean = lost.untracked_blocks == 0 && lost.torn == 0 && lost.damaged == 0;
-    profile.capture.is_exact() && clean
+    profile.capture().is_exact() && clean
 }
 
 /// The name of a type in full; null when nothing tells.
@@ -230,21 +211,15 @@ impl Report<'_> {
     fn serialize_table<M: SerializeMap>(&self, json: &mut M) -> Result<(), M::Error> {
         let (profile, options) = (self.profile, self.options);
         // What the rows are of, if they are of a snapshot.
-        let held = options.snapshot.zip(options.held);
-        match held {
-            Some((_, measure)) => {
-                json.serialize_entry("measure", measure.name())?;
-                json.serialize_entry("measure_key", measure.key())?;
-            }
-            None => {
-                json.serialize_entry("measure", &options.measure)?;
-                json.serialize_entry("measure_key", options.measure.key())?;
-            }
-        }
+        let held = options
+            .snapshot
+            .filter(|_| options.measure.is_of_snapshots());
+        json.serialize_entry("measure", options.measure.name())?;
+        json.serialize_entry("measure_key", options.measure.key())?;
         if let Some(at) = options.snapshot {
             json.serialize_entry("snapshot", &SnapshotJson { profile, at })?;
         }
-        let whole = held.map_or(0, |(at, measure)| at.whole(measure));
+        let whole = held.map_or(0, |at| at.whole(options.measure));
         let (rows, figures, shown) = match self.table {
             Table::Rows { rows, held, shown } => (rows, held, shown),
             Table::Holders(holders) => {
@@ -255,7 +230,7 @@ impl Report<'_> {
                 json.serialize_entry("notes", &Vec::<String>::new())?;
                 let rows = HoldersJson {
                     holders,
-                    measure: options.held.unwrap_or_default(),
+                    measure: options.measure,
                     whole,
                     top,
                 };
@@ -279,7 +254,7 @@ impl Report<'_> {
             measure: options.measure,
             held: HeldJson {
                 figures,
-                measure: options.held,
+                measure: held.map(|_| options.measure),
                 whole,
             },
         };
@@ -292,7 +267,7 @@ impl Report<'_> {
 impl Serialize for Report<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (profile, options) = (self.profile, self.options);
-        let (process, capture) = (&profile.process, &profile.capture);
+        let (process, capture) = (profile.process(), profile.capture());
         let mut json = serializer.serialize_map(None)?;
         json.serialize_entry("format", &FORMAT)?;
         json.serialize_entry("exact", &exact(profile))?;
@@ -303,7 +278,10 @@ impl Serialize for Report<'_> {
             json.serialize_entry("most_sample_bytes", &sampling.most_sample_bytes)?;
             json.serialize_entry("sample_changes", &sampling.changes)?;
             json.serialize_entry("sampled_since_ns", &sampling.since_ns)?;
-            json.serialize_entry("samples", &profile.totals.samples.hits())?;
+            json.serialize_entry(
+                "samples",
+                &profile.totals().samples().map_or(0, Samples::hits),
+            )?;
             // Of each place that is no row.
             json.serialize_entry("unlisted_bytes_high", &sampling.most_unlisted_bytes())?;
         }
@@ -352,9 +330,9 @@ impl Serialize for Report<'_> {
             "mostly_not_live",
             &profile.mostly_not_live().map(NotLive::name),
         )?;
-        json.serialize_entry("lost", &profile.lost)?;
+        json.serialize_entry("lost", profile.lost())?;
         json.serialize_entry("losses", profile.losses())?;
-        json.serialize_entry("failed_request_count", &profile.failed_request_count)?;
+        json.serialize_entry("failed_request_count", &profile.failed_request_count())?;
         json.serialize_entry("failed_requests", &failed_requests(profile))?;
         json.serialize_entry("totals", &TotalsJson(profile))?;
         let snapshots = all_snapshots(profile).map(|at| SnapshotJson { profile, at });
@@ -371,10 +349,10 @@ impl Serialize for Report<'_> {
             .collect();
         json.serialize_entry("footprints", &footprints)?;
         json.serialize_entry("checkpoints", profile.checkpoints())?;
-        json.serialize_entry("marks", &profile.marks)?;
-        let modules: Vec<_> = profile.modules.iter().map(ModuleJson).collect();
+        json.serialize_entry("marks", profile.marks())?;
+        let modules: Vec<_> = profile.modules().iter().map(ModuleJson).collect();
         json.serialize_entry("modules", &modules)?;
-        json.serialize_entry("timeline", &profile.timeline)?;
+        json.serialize_entry("timeline", profile.timeline())?;
         json.end()
     }
 }
@@ -385,7 +363,7 @@ struct TotalsJson<'a>(&'a Profile);
 impl Serialize for TotalsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let TotalsJson(profile) = self;
-        let totals = &profile.totals;
+        let totals = profile.totals();
         let mut json = serializer.serialize_map(None)?;
         for (key, figure) in FIGURES {
             match profile.exact_total(key) {

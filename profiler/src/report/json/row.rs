@@ -13,8 +13,8 @@ use super::stacks::Stacks;
 use crate::profile::arenas::measured;
 use crate::profile::{Distribution, Figures, FrameId, Measure, Profile, ScopeId, serialize_figure};
 use crate::table::{
-    Amplification, By, Detail, FieldDetail, HeldFigures, HeldMeasure, PhaseDetail, Row, SiteDetail,
-    SiteLabel, by_key, mark_names,
+    Amplification, By, Detail, HeldFigures, PhaseDetail, Row, SiteDetail, SiteLabel, by_key,
+    mark_names,
 };
 use crate::units::Share;
 
@@ -33,7 +33,7 @@ pub(super) struct HeldJson<'a> {
     /// One for each row; empty = no snapshot is shown.
     pub(super) figures: &'a [HeldFigures],
     /// The figure that orders the rows, if a figure of the snapshot does.
-    pub(super) measure: Option<HeldMeasure>,
+    pub(super) measure: Option<Measure>,
     /// The whole of shares then.
     pub(super) whole: u64,
 }
@@ -42,13 +42,13 @@ impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (profile, measure) = (self.profile, self.measure);
         let mut sequence = serializer.serialize_seq(Some(self.rows.len()))?;
-        let whole = measure.of(&profile.totals);
-        let of_arenas = profile.arenas.iter();
+        let whole = measure.of(profile.totals());
+        let of_arenas = profile.arenas().iter();
         let of_arenas = of_arenas.filter_map(|arena| measured(arena, measure));
         let whole_of_arenas = of_arenas.fold(0, u64::saturating_add);
         for (number, row) in self.rows.iter().enumerate() {
             if let Detail::Arena(detail) = &row.detail {
-                if let Some(arena) = profile.arenas.get(detail.arena) {
+                if let Some(arena) = profile.arenas().get(detail.arena) {
                     sequence.serialize_element(&ArenaJson {
                         profile,
                         row,
@@ -64,17 +64,14 @@ impl Serialize for Rows<'_> {
                 (Some(held), Some(measure)) => {
                     (held.of(measure)).map(|value| Share::of(value, self.held.whole).fraction())
                 }
-                _ => Some(Share::of(measure.of(&row.figures), whole).fraction()),
+                _ => measure.share(&row.figures, whole).map(Share::fraction),
             };
             sequence.serialize_element(&RowJson {
                 key: &row.key,
                 share,
                 figures: FiguresJson(row.figures, self.by),
                 held,
-                detail: match held {
-                    Some(_) => detail_beside(profile, row, self.stacks.of_row(number)),
-                    None => detail(profile, row, self.stacks.of_row(number)),
-                },
+                detail: detail(profile, row, self.stacks.of_row(number)),
             })?;
         }
         sequence.end()
@@ -84,7 +81,7 @@ impl Serialize for Rows<'_> {
 #[derive(Serialize)]
 struct RowJson<'a> {
     key: &'a str,
-    /// The share of the measure's total, 0 to 1; null if the figure is not known.
+    /// The share of the measure's total, 0 to 1; null if the figure is not known or a lower bound.
     share: Option<f64>,
     #[serde(flatten)]
     figures: FiguresJson,
@@ -129,16 +126,6 @@ enum DetailJson<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         records_per_second: Option<f64>,
     },
-    /// A phase beside figures of a snapshot, without the retained bytes of its threads.
-    PhaseHeld {
-        entered: u64,
-        input_bytes: u64,
-        records: u64,
-        elapsed_ns: Option<u64>,
-        with_inner: Figures,
-    },
-    /// A field beside figures of a snapshot, without the retained bytes of its root.
-    FieldHeld(Box<FieldDetail>),
     /// The detail of the table.
     Other(&'a Detail),
 }
@@ -225,27 +212,8 @@ fn detail<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) -> Detail
     }
 }
 
-/// Returns the details of a row beside figures of a snapshot, which have the key of the net bytes
-/// of phases and of roots.
-fn detail_beside<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) -> DetailJson<'a> {
-    match &row.detail {
-        Detail::Phase(detail) => DetailJson::PhaseHeld {
-            entered: detail.entered,
-            input_bytes: detail.input_bytes,
-            records: detail.records,
-            elapsed_ns: detail.elapsed_ns,
-            with_inner: detail.with_inner,
-        },
-        Detail::Field(detail) => DetailJson::FieldHeld(Box::new(FieldDetail {
-            retained_bytes: None,
-            ..(**detail).clone()
-        })),
-        _ => detail(profile, row, stacks),
-    }
-}
-
 fn place<'a>(profile: &'a Profile, row: &'a Row, owner: Option<FrameId>) -> FunctionJson<'a> {
-    let frame = owner.and_then(|owner| profile.frames.get(owner.0 as usize));
+    let frame = owner.and_then(|owner| profile.frames().get(owner.0 as usize));
     FunctionJson::new(profile, frame, &row.key)
 }
 
@@ -260,7 +228,7 @@ fn site<'a>(
     let in_time = profile.lifetime(&detail.sites, &row.figures, &distribution);
     let synthetic = detail.marks.synthetic.then_some("synthetic");
     let arenas = detail.chunk_of.iter();
-    let arenas = arenas.filter_map(|&arena| profile.arenas.get(arena));
+    let arenas = arenas.filter_map(|&arena| profile.arenas().get(arena));
     SiteJson {
         label: &detail.label,
         place: place(profile, row, detail.owner),

@@ -4,9 +4,9 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::Entries;
-use crate::profile::Profile;
+use crate::profile::{Measure, Profile};
 use crate::snapshot::Usable;
-use crate::table::{HeldMeasure, HolderRow, HolderRowName, SnapshotAt, preorder};
+use crate::table::{HolderRow, HolderRowName, SnapshotAt, preorder};
 use crate::units::Share;
 
 /// A snapshot of the recording: its moment and size, and what was found.
@@ -20,7 +20,7 @@ impl Serialize for SnapshotJson<'_> {
         let snapshot = self.at.snapshot;
         let moment = snapshot.moment();
         let whole = snapshot.held().into_iter().next().unwrap_or_default();
-        let peak = self.profile.totals.peak_bytes;
+        let peak = self.profile.totals().peak_bytes;
         let mut json = serializer.serialize_map(None)?;
         json.serialize_entry("number", &self.at.number)?;
         json.serialize_entry("label", &moment.label)?;
@@ -40,6 +40,7 @@ impl Serialize for SnapshotJson<'_> {
         let unused_bytes = Some(whole.unused_bytes).filter(|_| whole.known_bytes > 0);
         json.serialize_entry("unused_bytes", &unused_bytes)?;
         json.serialize_entry("known_bytes", &whole.known_bytes)?;
+        json.serialize_entry("unknown_length_bytes", &snapshot.unknown_length_bytes())?;
         json.serialize_entry("retained_is_lower_bound", &self.at.is_cut())?;
         if let Some(usable) = snapshot.usable() {
             json.serialize_entry("usable", &UsableJson(usable))?;
@@ -81,7 +82,7 @@ impl Serialize for UsableJson<'_> {
 /// Holders, each below the one that holds it, the largest first.
 pub(super) struct HoldersJson<'a> {
     pub(super) holders: &'a [HolderRow],
-    pub(super) measure: HeldMeasure,
+    pub(super) measure: Measure,
     /// The whole of shares.
     pub(super) whole: u64,
     pub(super) top: usize,
@@ -105,6 +106,13 @@ impl Serialize for HoldersJson<'_> {
             parent: self.holders[row].parent.and_then(|parent| position[parent]),
         }))
     }
+}
+
+/// One of several holders.
+#[derive(Serialize)]
+struct HeldByJson {
+    key: String,
+    pointers: u64,
 }
 
 struct HolderJson<'a> {
@@ -132,6 +140,17 @@ impl Serialize for HolderJson<'_> {
         }
         for (key, figure) in row.held.neighbours_by_key() {
             json.serialize_entry(key, &figure)?;
+        }
+        if row.held.unseen_bytes > 0 {
+            json.serialize_entry("unseen_bytes", &row.held.unseen_bytes)?;
+        }
+        if !row.held_by.is_empty() {
+            let by = row.held_by.iter();
+            let by = by.filter_map(|&(by, pointers)| {
+                let key = all.holders.get(by)?.key(all.holders);
+                Some(HeldByJson { key, pointers })
+            });
+            json.serialize_entry("held_by", &by.collect::<Vec<_>>())?;
         }
         let own = &row.held.own;
         let own_unused_bytes = Some(own.unused_bytes).filter(|_| own.known_bytes > 0);

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::function::FunctionJson;
-use crate::interned::Interned;
 use crate::profile::{FrameId, Frames, Profile};
 use crate::table::{Detail, Row};
+use heapglass_profile::internal::Interned;
 
 /// A frame.
 #[derive(Serialize)]
@@ -40,10 +40,10 @@ impl<'a> Stacks<'a> {
             let mut add = |stack| of_row.number(stacks.number(stack) as usize);
             if let Detail::Site(detail) = &row.detail {
                 let sites = detail.sites.iter();
-                for site in sites.filter_map(|&site| profile.sites.get(site)) {
+                for site in sites.filter_map(|&site| profile.sites().get(site)) {
                     let stack = profile.frames_of(site, shown);
                     let numbers = stack.into_iter().filter_map(|id| {
-                        let frame = profile.frames.get(id.0 as usize)?;
+                        let frame = profile.frames().get(id.0 as usize)?;
                         Some(*frames.entry(id).or_insert_with(|| {
                             tables.frames.push(FrameJson {
                                 place: FunctionJson::new(profile, Some(frame), ""),

@@ -4,7 +4,8 @@
 
 use super::Page;
 use crate::profile::arenas::{
-    HOW_TO_NAME, Part, bar, imbalance, instances, last_full, measured_title, unscoped,
+    Breakdown, HOW_TO_NAME, Part, Whose, bar, imbalance, instances, last_full, measured_title,
+    unscoped,
 };
 use crate::profile::{Arena, ArenaValue, Measure, Profile, State};
 use crate::report::Style;
@@ -45,7 +46,7 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     let top = page.top();
     for row in rows.iter().take(top) {
         if let Detail::Arena(detail) = &row.detail
-            && let Some(arena) = profile.arenas.get(detail.arena)
+            && let Some(arena) = profile.arenas().get(detail.arena)
         {
             write_arena(page, profile, arena, detail);
         }
@@ -62,15 +63,21 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
         page.line(Style::Faint, &format!("... {more}{bytes} (--top {top})"));
     }
     page.blank();
-    let marks = Part::ALL.map(|part| format!("{} {}", part.mark(), part.name()));
-    page.wrap(Style::Faint, "  ", &format!("{}.", marks.join(", ")));
+    let mut shown = rows.iter().take(top).filter_map(|row| match &row.detail {
+        Detail::Arena(detail) => profile.arenas().get(detail.arena),
+        _ => None,
+    });
+    if shown.any(|arena| Breakdown::shown(arena).is_some()) {
+        let marks = Part::ALL.map(|part| format!("{} {}", part.mark(), part.name()));
+        page.wrap(Style::Faint, "  ", &format!("{}.", marks.join(", ")));
+    }
     page.wrap(Style::Faint, "  ", ARENA_FIGURES);
 }
 
 fn write_arena(page: &mut Page<'_>, profile: &Profile, arena: &Arena, detail: &ArenaDetail) {
     page.blank();
     let live = arena.figures.made.saturating_sub(arena.figures.dropped);
-    let still = if profile.process.state == State::Running {
+    let still = if profile.process().state == State::Running {
         "live now"
     } else {
         "live at exit"
@@ -109,48 +116,80 @@ fn write_arena(page: &mut Page<'_>, profile: &Profile, arena: &Arena, detail: &A
     }
 }
 
-/// The bar and the parts it is made of; of an arena without live instances what the last one was.
+/// The bar and the parts it is made of: of the live instances, else of the largest one.
 fn write_chunks(page: &mut Page<'_>, arena: &Arena) {
     let figures = &arena.figures;
+    let shown = Breakdown::shown(arena);
+    if let Some((_, breakdown)) = &shown {
+        let cells = BAR.min(page.width.saturating_sub(INDENT.len() + 2));
+        let cells: String = bar(breakdown, cells)
+            .iter()
+            .flat_map(|&(part, cells)| std::iter::repeat_n(part.mark(), cells))
+            .collect();
+        page.line(Style::Strong, &format!("{INDENT}[{cells}]"));
+    }
+    let is_live = matches!(shown, Some((Whose::Live, _)));
+    for whose in Whose::ALL {
+        // One instance is the largest one, and all of those that are live or dropped.
+        let is_new = match whose {
+            Whose::Live => is_live,
+            Whose::Largest => !is_live || figures.made > 1,
+            Whose::Dropped => figures.dropped > 0 && figures.made > 1,
+        };
+        if let Some(breakdown) = Breakdown::of(arena, whose).filter(|_| is_new)
+            && breakdown.allocated_bytes > 0
+        {
+            page.wrap(Style::Faint, INDENT, &parts_text(arena, whose, &breakdown));
+        }
+    }
     let most = Bytes(figures.most_allocated_bytes);
     let in_one = Bytes(figures.most_instance_bytes);
-    if figures.allocated_bytes == 0 {
-        let mut text =
-            format!("allocated_bytes 0 now; at most {most} at once, {in_one} in one instance");
-        if let Some(last) = last_full(arena) {
-            let (occupied, of) = (Bytes(last.occupied_bytes), Bytes(last.allocated_bytes));
-            let share = Share::of(last.occupied_bytes, last.allocated_bytes);
-            text.push_str(&format!("; the last occupied {occupied} of {of} ({share})"));
-        }
-        page.wrap(Style::Faint, INDENT, &text);
+    if is_live {
+        let with_metadata = Bytes(figures.allocated_bytes_including_metadata);
+        let occupied = Bytes(figures.most_occupied_bytes);
+        let most = format!(
+            "{with_metadata} with metadata; at most {most} at once, {in_one} in one instance, {occupied} of it occupied"
+        );
+        page.wrap(Style::Faint, INDENT, &most);
         return;
     }
-    let cells = BAR.min(page.width.saturating_sub(INDENT.len() + 2));
-    let cells: String = bar(arena, cells)
-        .iter()
-        .flat_map(|&(part, cells)| std::iter::repeat_n(part.mark(), cells))
+    let mut text =
+        format!("allocated_bytes 0 now; at most {most} at once, {in_one} in one instance");
+    if let Some(last) = last_full(arena) {
+        let (occupied, of) = (Bytes(last.occupied_bytes), Bytes(last.allocated_bytes));
+        let share = Share::of(last.occupied_bytes, last.allocated_bytes);
+        text.push_str(&format!("; the last occupied {occupied} of {of} ({share})"));
+    }
+    page.wrap(Style::Faint, INDENT, &text);
+}
+
+/// `allocated_bytes 6.1 MiB in 15 chunks: used 5.7 MiB (93.0 %), unused tail 440.0 KiB (7.0 %)`;
+/// `largest instance: allocated_bytes 64.0 KiB: ..`; `100 dropped instances: ..`
+fn parts_text(arena: &Arena, whose: Whose, breakdown: &Breakdown) -> String {
+    let parts = Part::ALL.into_iter().filter(|part| part.of(breakdown) > 0);
+    let parts: Vec<String> = parts
+        .map(|part| {
+            let bytes = part.of(breakdown);
+            let share = Share::of(bytes, breakdown.allocated_bytes);
+            format!("{} {} ({share})", part.name(), Bytes(bytes))
+        })
         .collect();
-    page.line(Style::Strong, &format!("{INDENT}[{cells}]"));
-    let parts = Part::ALL.into_iter().filter(|part| part.of(arena) > 0);
-    let parts = parts.map(|part| {
-        let bytes = part.of(arena);
-        let share = Share::of(bytes, figures.allocated_bytes);
-        format!("{} {} ({share})", part.name(), Bytes(bytes))
-    });
-    let parts: Vec<String> = parts.collect();
-    let (bytes, chunks) = (
-        Bytes(figures.allocated_bytes),
-        counted(figures.chunks, "chunk"),
-    );
-    let parts = parts.join(", ");
-    let chunks = format!("allocated_bytes {bytes} in {chunks}: {parts}");
-    page.wrap(Style::Faint, INDENT, &chunks);
-    let with_metadata = Bytes(figures.allocated_bytes_including_metadata);
-    let occupied = Bytes(figures.most_occupied_bytes);
-    let most = format!(
-        "{with_metadata} with metadata; at most {most} at once, {in_one} in one instance, {occupied} of it occupied"
-    );
-    page.wrap(Style::Faint, INDENT, &most);
+    let (before, after) = match whose {
+        Whose::Live => {
+            let chunks = counted(arena.figures.chunks, "chunk");
+            (String::new(), format!(" in {chunks}"))
+        }
+        Whose::Largest => ("largest instance: ".to_owned(), String::new()),
+        Whose::Dropped => {
+            let dropped = counted(arena.figures.dropped, "dropped instance");
+            (format!("{dropped}: "), String::new())
+        }
+    };
+    format!(
+        "{before}allocated_bytes {}{after}: {}",
+        Bytes(breakdown.allocated_bytes),
+        parts.join(", ")
+    )
 }
 
 /// The sizes of several instances: `instances: smallest 4.0 KiB, median 64.0 KiB, largest 1.0 MiB;

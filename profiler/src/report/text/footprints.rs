@@ -2,11 +2,11 @@
 //! and the places of the newest value.
 
 use super::Page;
-use crate::interned::Interned;
 use crate::profile::{Measure, Measured, Place, Profile};
 use crate::report::Style;
 use crate::table::{Column, Heading, cells, fitting, preorder, weighty};
 use crate::units::{Bytes, Nanos, counted, printable, signed_percent};
+use heapglass_profile::internal::Interned;
 
 /// Footprints of one label that are shown; the newest ones.
 const MOMENTS: usize = 10;
@@ -47,8 +47,7 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile) {
         Style::Faint,
         "  ",
         "exact: heap bytes of the blocks found at the addresses of the value's parts, each block once; slack: bytes of \
-         them that no value was in (spare capacity, and what containers keep); shared: met again; estimate: what the \
-         crate deepsize says.",
+         them that no value was in (spare capacity, and what containers keep); estimate: what the crate deepsize says.",
     )
 }
 
@@ -110,7 +109,10 @@ fn write_facts(page: &mut Page<'_>, newest: &Measured) {
             counted(newest.shared_blocks, "time"),
             Bytes(newest.shared_bytes),
         );
-        facts.push(format!("shared blocks met again {times}, {bytes}"));
+        // Each time counts the whole block: one of 2 KiB that is met 100,000 times has 195 MiB.
+        facts.push(format!(
+            "shared blocks met again {times}, and counted once: copies would be {bytes}"
+        ));
     }
     let live = Bytes(newest.footprint.live_bytes);
     facts.push(format!("{live} live in the process then"));

@@ -3,20 +3,22 @@
 //! These figures must always stand below the snapshot's own moment, and the page must say that
 //! retained bytes of rows do not add up.
 
-use super::Page;
 use super::site;
-use crate::profile::Profile;
+use super::{Page, row};
+use crate::profile::{Frames, Measure, Profile};
 use crate::report::Style;
-use crate::report::header::write_usable;
 use crate::table::{
-    By, Detail, HeldFigures, HeldMeasure, HeldRow, Row, SHARE_WIDTH, SnapshotAt, held_by,
-    held_columns, held_rows, neighbours_text,
+    By, Detail, HeldFigures, HeldRow, Row, SHARE_WIDTH, SnapshotAt, held_by, held_columns,
+    neighbours_text,
 };
-use crate::units::{Bytes, counted, printable};
+use crate::units::{Bytes, capital, counted};
 
 /// Explains the figures of a snapshot.
 pub(super) const RETAINED: &str = "retained: bytes of a row's own blocks, and of all blocks that would \
     be freed with them, because nothing else holds them.";
+/// Explains bounds of retained bytes.
+pub(super) const BOUND: &str = "retained with >= is a lower bound: the row also points to blocks whose owner \
+    was not seen, such as those behind pointers of a form that is not known.";
 /// Explains unused capacity.
 pub(super) const UNUSED: &str = "unused: capacity of lists, tables and buffers that holds nothing. A \
     figure with >= is a lower bound: the fill of some blocks is not known.";
@@ -28,35 +30,13 @@ pub(super) const NEIGHBOURS: &str = "neighbours: a block of the row and the one 
 const CUT: &str =
     "Small holders were summed up in this snapshot: retained bytes of rows are lower bounds.";
 
-/// Writes the moment and the size of a snapshot, what was known of its blocks, and what bounds its
-/// figures.
-pub(super) fn write_moment(page: &mut Page<'_>, profile: &Profile, at: SnapshotAt<'_>) {
-    let of = if at.count > 1 {
-        format!(" of {}", at.count)
-    } else {
-        String::new()
-    };
-    let moment = format!("{}{of}: {}", at.name(), at.moment(profile));
-    page.entry(Style::Strong, "snapshot", &moment);
-    page.entry(Style::Faint, "basis", at.basis());
-    write_usable(page, at, "");
-    for note in at.notes() {
-        page.warning(&note);
-    }
-}
-
 /// Writes the rows of a grouping with what they hold.
-pub(super) fn write(
-    page: &mut Page<'_>,
-    profile: &Profile,
-    at: SnapshotAt<'_>,
-    measure: HeldMeasure,
-) {
+pub(super) fn write(page: &mut Page<'_>, profile: &Profile, at: SnapshotAt<'_>, rows: &[HeldRow]) {
     let options = page.options;
-    let rows = held_rows(profile, at.snapshot, options.by, measure, options.frames);
-    let by = super::capital(options.by.name());
+    let measure = options.measure;
+    let by = capital(options.by.name());
     page.line(Style::Heading, &format!("{by}s by {}", measure.title()));
-    if measure == HeldMeasure::Retained {
+    if measure == Measure::Retained {
         let whole = Bytes(at.snapshot.bytes());
         let overlap = format!(
             "Rows do not add up to the {whole} of the snapshot: a row may retain blocks of other rows."
@@ -88,16 +68,22 @@ pub(super) fn write(
     } else if !shown.is_empty() {
         let columns = columns(page.width.saturating_sub(NAME_WIDTH));
         page.head(&columns, options.by.name());
-        for row in &shown {
+        let used = columns.iter().map(|column| column.heading.width() + 1);
+        let named: Vec<&Row> = shown.iter().map(|row| &row.row).collect();
+        let names = row::names(page, &named, used.sum());
+        for (row, [_, name]) in shown.iter().zip(&names) {
             let used = page.figures(&columns, *row);
-            page.place(used, 0, &printable(&row.row.key));
+            page.place(used, 0, name);
             write_neighbours(page, &row.held);
         }
     }
-    write_rest(page, &rows, shown.len(), measure);
-    write_unattributed(page, at, &rows);
+    write_rest(page, rows, shown.len(), measure);
+    write_unattributed(page, at, rows);
     page.blank();
     page.wrap(Style::Faint, "  ", RETAINED);
+    if shown.iter().any(|row| row.held.retained_is_bound()) {
+        page.wrap(Style::Faint, "  ", BOUND);
+    }
     page.wrap(Style::Faint, "  ", UNUSED);
     if page.options.explain {
         page.wrap(Style::Faint, "  ", NEIGHBOURS);
@@ -119,14 +105,14 @@ pub(super) fn write_neighbours(page: &mut Page<'_>, held: &HeldFigures) {
 const NAME_WIDTH: usize = 26;
 
 /// Writes the number of rows that are not shown. Only unused bytes of rows add up.
-fn write_rest(page: &mut Page<'_>, rows: &[HeldRow], shown: usize, measure: HeldMeasure) {
+fn write_rest(page: &mut Page<'_>, rows: &[HeldRow], shown: usize, measure: Measure) {
     let rest = &rows[shown..];
     if rest.is_empty() {
         return;
     }
     let noun = format!("more {}", page.options.by.name());
     let mut more = format!("  ... {}", counted(rest.len() as u64, &noun));
-    if measure == HeldMeasure::Unused {
+    if measure == Measure::Unused {
         let unused = rest.iter().map(|row| row.held.filled.unused_bytes);
         let unused = unused.fold(0, u64::saturating_add);
         more.push_str(&format!(", {}", Bytes(unused)));
@@ -151,24 +137,24 @@ fn write_unattributed(page: &mut Page<'_>, at: SnapshotAt<'_>, rows: &[HeldRow])
     }
 }
 
-/// Puts beside each type what its blocks retain in the snapshot, and says which snapshot that is.
+/// Puts beside each type what its blocks retain in the snapshot. Returns the sentence that says
+/// which snapshot that is.
 pub(super) fn add_to_types(
-    page: &mut Page<'_>,
+    frames: Frames,
     profile: &Profile,
     at: SnapshotAt<'_>,
     rows: &mut [Row],
-) {
-    let held = held_by(profile, at.snapshot, By::Type, rows, page.options.frames);
+) -> String {
+    let held = held_by(profile, at.snapshot, By::Type, rows, frames);
     for (row, held) in rows.iter_mut().zip(held) {
         if let Detail::Type(detail) = &mut row.detail {
             detail.held = Some(held);
         }
     }
-    let said = format!(
+    format!(
         "retained: what the blocks of a type hold in snapshot {}, {}; rows do not add up. Basis: {}.",
         at.name(),
         at.moment(profile),
         at.basis()
-    );
-    page.wrap(Style::Faint, "  ", &said);
+    )
 }

@@ -3,17 +3,21 @@
 //! A holder that holds almost nothing itself and holds one other stands in one line with it. The
 //! figures of a line are those of its first holder; its own bytes are those of all of them.
 
+use std::collections::HashMap;
+
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;
-use super::held::{NEIGHBOURS, RETAINED, UNUSED, write_neighbours};
-use crate::profile::Profile;
+use super::held::{BOUND, NEIGHBOURS, RETAINED, UNUSED, write_neighbours};
 use crate::report::Style;
 use crate::table::{
-    HeldFigures, HeldMeasure, HolderRow, HolderRowName, NOT_REACHED, NOT_SEEN, SEVERAL, SMALL,
-    SnapshotAt, held_columns, holders, preorder, weighty, without_arguments,
+    HeldFigures, HolderRow, HolderRowName, NOT_REACHED, NOT_SEEN, SEVERAL, SHARE_WIDTH, SMALL,
+    SnapshotAt, held_columns, preorder, shortened_types, weighty, without_arguments,
 };
 use crate::units::{counted, printable};
+
+/// Holders that are named of blocks with several.
+const MOST_SEVERAL: usize = 3;
 
 /// Lines that are shown if nobody says how many.
 pub(super) const DEFAULT_TOP: usize = 20;
@@ -31,14 +35,9 @@ struct Line {
     held: HeldFigures,
 }
 
-pub(super) fn write(
-    page: &mut Page<'_>,
-    profile: &Profile,
-    at: SnapshotAt<'_>,
-    measure: HeldMeasure,
-) {
-    let rows = holders(profile, at.snapshot);
-    let lines = lines(&rows);
+pub(super) fn write(page: &mut Page<'_>, at: SnapshotAt<'_>, rows: &[HolderRow]) {
+    let measure = page.options.measure;
+    let lines = lines(rows);
     let weights = lines.iter().map(|line| line.held.of(measure).unwrap_or(0));
     let weights: Vec<u64> = weights.collect();
     let parents: Vec<Option<usize>> = lines.iter().map(|line| line.parent).collect();
@@ -52,11 +51,21 @@ pub(super) fn write(
     let room = page.width.saturating_sub(NAME_WIDTH + 2);
     let columns = held_columns(measure, at.whole(measure), |line: &Line| &line.held, room);
     page.head(&columns, "holder");
-    for &(number, depth) in &places {
+    let used = columns
+        .iter()
+        .map(|column| column.heading.width() + 1)
+        .sum();
+    let names = places.iter().map(|&(number, depth)| {
+        let room = page.room(used, depth);
+        (Name::of(rows, &lines[number]), room)
+    });
+    let names = fitting(names.collect());
+    let mut several = None;
+    for (&(number, depth), name) in places.iter().zip(&names) {
         let line = &lines[number];
         let used = page.figures(&columns, line);
-        let name = Name::of(&rows, line).fitting(page.room(used, depth));
-        page.place(used, depth, &name);
+        page.place(used, depth, name);
+        write_several(page, rows, line, &mut several);
         write_neighbours(page, &line.held);
     }
     if most > places.len() {
@@ -66,6 +75,9 @@ pub(super) fn write(
     }
     page.blank();
     page.wrap(Style::Faint, "  ", RETAINED);
+    if lines.iter().any(|line| line.held.retained_is_bound()) {
+        page.wrap(Style::Faint, "  ", BOUND);
+    }
     page.wrap(Style::Faint, "  ", UNUSED);
     if page.options.explain {
         page.wrap(Style::Faint, "  ", NEIGHBOURS);
@@ -77,6 +89,36 @@ pub(super) fn write(
         if shown.iter().any(|shown| is_called(shown, name)) {
             page.wrap(Style::Faint, "  ", &format!("{name}: {why}"));
         }
+    }
+}
+
+/// Writes what holds the blocks of a line if it is several holders: the first three, or with
+/// `explain` all. `before` is what was written last.
+fn write_several(
+    page: &mut Page<'_>,
+    rows: &[HolderRow],
+    line: &Line,
+    before: &mut Option<String>,
+) {
+    let Some(row) = line.rows.first().map(|&row| &rows[row]) else {
+        return;
+    };
+    // The row above says the same if this one is alone there.
+    let above = row.parent.and_then(|above| rows.get(above));
+    if above.is_some_and(|above| above.held_by == row.held_by) {
+        return;
+    }
+    let most = if page.options.explain {
+        usize::MAX
+    } else {
+        MOST_SEVERAL
+    };
+    if let Some(by) = row.several(rows, most) {
+        let text = format!("held by {}", printable(&by));
+        let is_same = before.as_ref() == Some(&text);
+        let shown = if is_same { "held by the same" } else { &text };
+        page.wrap(Style::Faint, &" ".repeat(SHARE_WIDTH + 1), shown);
+        *before = Some(text);
     }
 }
 
@@ -144,6 +186,38 @@ fn lines(rows: &[HolderRow]) -> Vec<Line> {
     lines
 }
 
+/// The texts of lines, each in its room. Where lines with different holders would read the same,
+/// the last holder keeps what tells them apart.
+fn fitting(names: Vec<(Name, usize)>) -> Vec<String> {
+    let mut same: HashMap<(String, usize), Vec<usize>> = HashMap::new();
+    let chains = names.iter().map(|(name, _)| name.chain.clone());
+    let chains: Vec<Vec<String>> = chains.collect();
+    let texts = names
+        .into_iter()
+        .map(|(name, room)| (name.fitting(room), room));
+    let mut texts: Vec<(String, usize)> = texts.collect();
+    for (at, text) in texts.iter().enumerate() {
+        same.entry(text.clone()).or_default().push(at);
+    }
+    for ((_, room), lines) in same {
+        if lines.iter().all(|&line| chains[line] == chains[lines[0]]) {
+            continue;
+        }
+        let last = |line: &usize| chains[*line].last().map_or("", String::as_str);
+        let ends: Vec<&str> = lines.iter().map(last).collect();
+        let ends = shortened_types(&ends, room.saturating_sub(BEFORE.len()));
+        for (line, end) in lines.iter().zip(ends) {
+            let is_chain = chains[*line].len() > 1;
+            let before = if is_chain { BEFORE } else { "" };
+            texts[*line].0 = format!("{before}{end}");
+        }
+    }
+    texts.into_iter().map(|(text, _)| text).collect()
+}
+
+/// Stands for the holders in front of the last one.
+const BEFORE: &str = ".. > ";
+
 /// The text of a line about its holders, free of control characters.
 struct Name {
     /// The holders.
@@ -204,11 +278,17 @@ impl Name {
         if whole.width() <= room {
             return whole;
         }
-        let short: Vec<String> = self
+        // The last holder keeps as much as the others leave.
+        let mut short: Vec<String> = self
             .chain
             .iter()
             .map(|name| without_arguments(name, 16))
             .collect();
+        if let (Some(last), Some(name)) = (short.pop(), self.chain.last()) {
+            let others: usize = short.iter().map(|name| name.width() + 3).sum();
+            let left = room.saturating_sub(others).max(last.width());
+            short.push(without_arguments(name, left));
+        }
         let shorter = [
             short.join(" > "),
             match short.as_slice() {

@@ -26,7 +26,7 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     // What bounds the figures, and how to get rows that are missing.
     let mut said = notes(profile, by, rows);
     if page.options.explain {
-        let figures = match profile.process.merged {
+        let figures = match profile.process().merged {
             Some(_) => FIGURES_OF_SUMS,
             None => FIGURES,
         };
@@ -54,6 +54,7 @@ fn counts(measure: Measure) -> &'static str {
         }
         Measure::Temporary => "blocks: number of these temporary blocks.",
         Measure::Copied | Measure::Grows => "reallocs: number of reallocations.",
+        Measure::Retained | Measure::Unused => "blocks: number of blocks in the snapshot.",
     }
 }
 
@@ -75,8 +76,11 @@ fn explained(by: By, rows: &[Row]) -> Vec<&'static str> {
                     .any(|row| matches!(&row.detail, Detail::Phase(detail) if of(detail)))
             };
             let mut all = vec!["A row is a phase without the phases inside it, so rows add up."];
-            if any(|phase| phase.retained_bytes.is_some()) {
-                all.push("retained: net bytes that its threads allocated during the phase.");
+            if any(|phase| phase.stayed_bytes.is_some()) {
+                all.push(
+                    "stayed: net bytes that its threads allocated during the phase; of a phase that \
+                     was entered several times, the mean of its entries.",
+                );
             }
             if any(|phase| phase.elapsed_ns.is_some()) {
                 all.push(
@@ -87,7 +91,7 @@ fn explained(by: By, rows: &[Row]) -> Vec<&'static str> {
             if any(|phase| phase.input_bytes > 0 || phase.records > 0) {
                 all.push(
                     "/in, /rec: bytes, or blocks, for each byte and each record of input, including \
-                     the phases inside; kept: retained.",
+                     the phases inside.",
                 );
             }
             all
@@ -115,6 +119,6 @@ fn explained(by: By, rows: &[Row]) -> Vec<&'static str> {
             "A row is the code that asked for the blocks; requests of the standard library count for \
              its caller.",
         ],
-        By::Thread | By::Arena => Vec::new(),
+        By::Thread | By::Arena | By::Holder => Vec::new(),
     }
 }

@@ -15,18 +15,21 @@ mod row;
 mod site;
 mod tree;
 
-use super::page::{Page, capital};
+use super::page::Page;
 use super::{ReportOptions, Style, header};
-use crate::profile::{Measure, Profile};
-use crate::table::{By, HeldMeasure, Row, SnapshotAt, rows};
+use crate::profile::{Figures, Measure, Profile};
+use crate::question::Answer;
+use crate::table::{By, Row, SnapshotAt, rows};
 use crate::table::{SHARE_WIDTH, columns};
-use crate::units::{Share, counted};
+use crate::units::{capital, counted};
 use row::{site_details, write_row};
 
-/// Writes the whole report.
+/// Writes the whole report: counters of the recording, or rows or holders of
+/// [`ReportOptions::snapshot`] if the grouping or the measure is of snapshots.
 ///
 /// # Errors
-/// Returns the errors of `out`.
+/// Returns the errors of `out`; `InvalidInput` if the question of the options [has no
+/// answer](crate::question::RULES).
 pub fn write_text(
     profile: &Profile,
     options: &ReportOptions<'_>,
@@ -37,44 +40,63 @@ pub fn write_text(
         ..*options
     };
     let mut page = Page::new(options);
-    page.has_estimates = profile.capture.sampling.is_some();
-    if let (Some(at), Some(measure)) = (options.snapshot, options.held) {
-        write_head(&mut page, profile, at);
-        held::write(&mut page, profile, at, measure);
-        return page.finish(out);
+    page.has_estimates = profile.capture().sampling.is_some();
+    match options.rows(profile)? {
+        Answer::Held(at, rows) => {
+            write_moment(&mut page, profile, at);
+            held::write(&mut page, profile, at, &rows);
+            write_below_snapshot(&mut page, profile, at);
+        }
+        Answer::Holders(at, rows) => {
+            write_moment(&mut page, profile, at);
+            holder::write(&mut page, at, &rows);
+            write_below_snapshot(&mut page, profile, at);
+        }
+        Answer::Counted(rows) => {
+            header::write_brief(&mut page, profile);
+            page.blank();
+            write_table(&mut page, profile, rows);
+            page.blank();
+            header::write_estimates(&mut page, profile);
+            write_losses(&mut page, profile);
+            if options.has_details() {
+                header::write_details(&mut page, profile);
+                footprints::write(&mut page, profile);
+            } else {
+                header::write_hint(&mut page, profile);
+            }
+        }
     }
-    header::write(&mut page, profile);
-    write_losses(&mut page, profile);
+    page.finish(out)
+}
+
+/// Writes the moment of a page that shows a snapshot: its figures are not those of the peak.
+fn write_moment(page: &mut Page<'_>, profile: &Profile, at: SnapshotAt<'_>) {
+    let of = if at.count > 1 {
+        format!(" of {}", at.count)
+    } else {
+        String::new()
+    };
+    let (program, name, moment) = (header::named(profile), at.name(), at.moment(profile));
+    page.heading(&format!("{program}: snapshot {name}{of}, {moment}"));
     page.blank();
-    write_table(&mut page, profile);
-    footprints::write(&mut page, profile);
-    page.finish(out)
 }
 
-/// Writes who holds the heap at the moment of a snapshot, as a tree. Of the options, the grouping
-/// and the measure of rows do not matter.
-///
-/// # Errors
-/// Returns the errors of `out`.
-pub fn write_holders_text(
-    profile: &Profile,
-    at: SnapshotAt<'_>,
-    measure: HeldMeasure,
-    options: &ReportOptions<'_>,
-    out: impl Write,
-) -> io::Result<()> {
-    let mut page = Page::new(options);
-    write_head(&mut page, profile, at);
-    holder::write(&mut page, profile, at, measure);
-    page.finish(out)
-}
-
-/// Writes the head of a page that shows a snapshot: its figures are not those of the peak.
-fn write_head(page: &mut Page<'_>, profile: &Profile, at: SnapshotAt<'_>) {
-    header::write_program(page, profile);
-    held::write_moment(page, profile, at);
+/// Writes what bounds the figures of a snapshot, and the details of its recording.
+fn write_below_snapshot(page: &mut Page<'_>, profile: &Profile, at: SnapshotAt<'_>) {
+    page.wrap(Style::Faint, "  ", &format!("basis: {}", at.basis()));
+    page.blank();
+    for note in at.notes() {
+        page.warning(&note);
+    }
     write_losses(page, profile);
-    page.blank();
+    if page.options.has_details() {
+        header::write_program(page, profile);
+        header::write_usable(page, at, "");
+    } else {
+        let text = "--details adds the command and what the allocator gave; --explain explains the columns.";
+        page.wrap(Style::Faint, "  ", text);
+    }
 }
 
 /// Writes an entry of a summary: a name, and a text that continues below itself if it is wider than
@@ -105,12 +127,13 @@ pub fn write_summary(
     out: impl Write,
 ) -> io::Result<()> {
     let mut page = Page::new(options);
-    page.has_estimates = profile.capture.sampling.is_some();
+    page.has_estimates = profile.capture().sampling.is_some();
     header::write_figures(&mut page, profile);
+    header::write_estimates(&mut page, profile);
     write_losses(&mut page, profile);
     let measure = page.options.measure;
     let rows = rows(profile, page.options.by, measure, page.options.frames);
-    let whole = measure.of(&profile.totals);
+    let whole = measure.of(profile.totals());
     let top = page.options.top.unwrap_or(5);
     let shown: Vec<&Row> = rows
         .iter()
@@ -121,7 +144,7 @@ pub fn write_summary(
         page.blank();
         page.line(
             Style::Heading,
-            &format!("  {}", capital(measure.title_in(profile.process.state))),
+            &format!("  {}", capital(measure.title_in(profile.process().state))),
         );
         site::write(&mut page, profile, &shown, false);
         write_more(&mut page, whole, &rows[shown.len()..]);
@@ -135,9 +158,8 @@ fn write_losses(page: &mut Page<'_>, profile: &Profile) {
     }
 }
 
-fn write_table(page: &mut Page<'_>, profile: &Profile) {
+fn write_table(page: &mut Page<'_>, profile: &Profile, mut rows: Vec<Row>) {
     let measure = page.options.measure;
-    let mut rows = rows(profile, page.options.by, measure, page.options.frames);
     let by = page.options.by;
     if by == By::Arena {
         arena::write(page, profile, &rows);
@@ -148,17 +170,21 @@ fn write_table(page: &mut Page<'_>, profile: &Profile) {
         let heading = format!(
             "{}s by {}",
             capital(by.name()),
-            measure.title_in(profile.process.state)
+            measure.title_in(profile.process().state)
         );
         page.line(Style::Heading, &heading);
-        if let Some(at) = page.options.snapshot.filter(|_| by == By::Type) {
-            held::add_to_types(page, profile, at, &mut rows);
-        }
+        let at = page.options.snapshot.filter(|_| by == By::Type);
+        let frames = page.options.frames;
+        let retained = at.map(|at| held::add_to_types(frames, profile, at, &mut rows));
         match by {
             _ if rows.is_empty() => page.plain("  (none)"),
             By::Field => tree::write(page, profile, &rows),
             By::Site => write_sites(page, profile, &rows),
             _ => write_rows(page, profile, &rows),
+        }
+        if let Some(retained) = retained {
+            page.blank();
+            page.wrap(Style::Faint, "  ", &retained);
         }
     }
     legend::write(page, profile, &rows);
@@ -166,8 +192,8 @@ fn write_table(page: &mut Page<'_>, profile: &Profile) {
 
 fn write_rows(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     let measure = page.options.measure;
-    let whole = measure.of(&profile.totals);
-    let state = profile.process.state;
+    let whole = measure.of(profile.totals());
+    let state = profile.process().state;
     let columns = columns(page.options.by, (measure, state), whole, page.width, rows);
     let name = match page.options.by {
         By::Type => "allocated as",
@@ -182,15 +208,18 @@ fn write_rows(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
         .take(page.top())
         .take_while(|row| by_phase || measure.of(&row.figures) > 0)
         .count();
-    for row in rows.iter().take(shown) {
-        write_row(page, profile, row, &columns, measure);
+    let visible: Vec<&Row> = rows.iter().take(shown).collect();
+    let used = columns.iter().map(|column| column.heading.width() + 1);
+    let names = row::names(page, &visible, used.sum());
+    for (row, name) in visible.into_iter().zip(&names) {
+        write_row(page, profile, (row, name), &columns, measure);
     }
     write_rest(page, whole, rows[shown..].iter(), shown);
 }
 
 fn write_sites(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     let measure = page.options.measure;
-    let whole = measure.of(&profile.totals);
+    let whole = measure.of(profile.totals());
     let shown: Vec<&Row> = rows
         .iter()
         .take(page.top())
@@ -215,9 +244,7 @@ fn write_more(page: &mut Page<'_>, whole: u64, rest: &[Row]) {
     if some == 0 {
         return;
     }
-    let value = sum_of(measure, rest.iter());
-    let share = Share::of(value, whole).to_string();
-    let amount = measure.amount(value);
+    let (share, amount) = sum_of(measure, whole, rest.iter());
     let more = format!("{share:>SHARE_WIDTH$} {amount:>10} {:>9}  {some} more", "");
     page.line(Style::Faint, &more);
 }
@@ -239,9 +266,7 @@ fn write_rest<'r>(
         by => by.name(),
     };
     let rows = counted(rest.len() as u64, &format!("more {noun}"));
-    let value = sum_of(measure, rest);
-    let share = Share::of(value, whole).to_string();
-    let amount = measure.amount(value);
+    let (share, amount) = sum_of(measure, whole, rest);
     let top = page.top();
     let hint = if shown == top {
         format!(" (--top {top})")
@@ -252,7 +277,14 @@ fn write_rest<'r>(
     page.line(Style::Faint, &more);
 }
 
-fn sum_of<'r>(measure: Measure, rows: impl Iterator<Item = &'r Row>) -> u64 {
-    let values = rows.map(|row| measure.of(&row.figures));
-    values.fold(0, u64::saturating_add)
+fn sum_of<'r>(
+    measure: Measure,
+    whole: u64,
+    rows: impl Iterator<Item = &'r Row>,
+) -> (String, String) {
+    let mut sum = Figures::default();
+    rows.for_each(|row| sum.add(&row.figures));
+    let share = measure.share(&sum, whole);
+    let share = share.map_or_else(|| "-".to_owned(), |share| share.to_string());
+    (share, measure.text(&sum))
 }

@@ -10,6 +10,7 @@ use crate::profile::{Estimated, FrameId, Measure, Profile, dominant_block_text};
 use crate::report::Style;
 use crate::report::header::reallocs;
 use crate::report::page::first_few;
+use crate::table::{By, shortened_types, without_arguments, without_folders, without_modules};
 use crate::table::{Column, Heading, SHARE_WIDTH, ThreadDetail, mark_names};
 use crate::table::{Detail, FunctionDetail, Part, PhaseDetail, Row, SiteDetail, TypeDetail};
 use crate::units::{Bytes, Nanos, counted, printable};
@@ -17,25 +18,44 @@ use crate::units::{Bytes, Nanos, counted, printable};
 /// Parts of a row that are named; the others are counted.
 const PARTS: usize = 3;
 
+/// Returns the whole names of rows, free of control characters, and what the page has room for.
+pub(super) fn names(page: &Page<'_>, rows: &[&Row], used: usize) -> Vec<[String; 2]> {
+    let whole = |row: &&Row| match &row.detail {
+        // The row of a group has no threads.
+        Detail::Thread(detail) if detail.count > 1 => {
+            let threads = counted(detail.count, "thread");
+            format!("{} ({threads})", printable(&row.key))
+        }
+        _ => printable(&row.key).into_owned(),
+    };
+    let whole: Vec<String> = rows.iter().map(whole).collect();
+    let room = page.room(used, 0);
+    let short: Vec<String> = match page.options.by {
+        By::Type => shortened_types(&whole.iter().map(String::as_str).collect::<Vec<_>>(), room),
+        By::Module => (whole.iter())
+            .map(|name| without_folders(name, room).into_owned())
+            .collect(),
+        By::Owner | By::Function => (whole.iter())
+            .map(|name| without_modules(name, room).into_owned())
+            .collect(),
+        _ => whole.clone(),
+    };
+    whole
+        .into_iter()
+        .zip(short)
+        .map(<[String; 2]>::from)
+        .collect()
+}
+
 pub(super) fn write_row(
     page: &mut Page<'_>,
     profile: &Profile,
-    row: &Row,
+    (row, [name, short]): (&Row, &[String; 2]),
     columns: &[Column<Row>],
     measure: Measure,
 ) {
     let used = page.figures(columns, row);
-    let name = match &row.detail {
-        Detail::Thread(detail) if detail.count != 1 => {
-            format!(
-                "{} ({})",
-                printable(&row.key),
-                counted(detail.count, "thread")
-            )
-        }
-        _ => printable(&row.key).into_owned(),
-    };
-    page.place(used, 0, &name);
+    page.place(used, 0, short);
     let more = match &row.detail {
         Detail::Owner { owner, sites } => {
             let of_owner = of_owner(profile, *owner, sites.len());
@@ -52,10 +72,15 @@ pub(super) fn write_row(
         Detail::Thread(detail) => of_threads(detail, measure),
         Detail::Arena(_) => String::new(),
     };
-    let whole = (used + 2 + name.width() > page.width).then_some(name);
+    let indent = " ".repeat(SHARE_WIDTH + 1);
+    // A name of hundreds of characters takes no more than two lines.
+    let most = 2 * page.width.saturating_sub(indent.width());
+    let whole = (name.width() > page.room(used, 0)).then(|| match page.options.by {
+        By::Type => without_arguments(name, most),
+        _ => name.clone(),
+    });
     let more = Some(more).filter(|more| !more.is_empty());
     let more = whole.into_iter().chain(more).collect::<Vec<_>>().join("; ");
-    let indent = " ".repeat(SHARE_WIDTH + 1);
     if !more.is_empty() {
         page.wrap(Style::Faint, &indent, &more);
     }
@@ -138,9 +163,9 @@ fn largest(word: &str, parts: &[Part], measure: Measure) -> Option<String> {
         .iter()
         .filter(|part| measure.of(&part.figures) > 0)
         .collect();
-    some.sort_by_key(|part| Reverse(measure.of(&part.figures)));
+    some.sort_by_key(|part| Reverse(measure.shown(&part.figures)));
     let named = some.iter().map(|part| {
-        let amount = measure.amount(measure.of(&part.figures));
+        let amount = measure.text(&part.figures);
         format!("{} {amount}", printable(&part.key))
     });
     (named.len() > 0).then(|| format!("{word} {}", first_few(named, PARTS)))
@@ -152,9 +177,9 @@ fn of_threads(detail: &ThreadDetail, measure: Measure) -> String {
         return String::new();
     }
     let mut members: Vec<_> = detail.members.iter().collect();
-    members.sort_by_key(|thread| Reverse(measure.of(&thread.figures)));
+    members.sort_by_key(|thread| Reverse(measure.shown(&thread.figures)));
     let named = members.into_iter().map(|thread| {
-        let amount = measure.amount(measure.of(&thread.figures));
+        let amount = measure.text(&thread.figures);
         format!("{} {amount}", printable(thread.key()))
     });
     first_few(named, PARTS)
@@ -177,12 +202,17 @@ fn of_phase(detail: &PhaseDetail, row: &Row, measure: Measure, columns: &[Column
     said.extend(detail.input_text(!has_speed(Heading::BYTES_PER_SECOND)));
     said.extend(detail.records_text(!has_speed(Heading::RECORDS_PER_SECOND)));
     if detail.entered > 0 && detail.with_inner != row.figures {
-        let value = measure.amount(measure.of(&detail.with_inner));
+        let value = measure.text(&detail.with_inner);
         said.push(format!("with the phases inside it {value}"));
     }
-    if let Some(bytes @ ..0) = detail.retained_bytes {
+    if let Some(bytes @ ..0) = detail.stayed_bytes {
         let given_back = Bytes(bytes.unsigned_abs());
-        said.push(format!("freed {given_back} more than it allocated"));
+        let each = if detail.entered > 1 {
+            " in each entry, on average"
+        } else {
+            ""
+        };
+        said.push(format!("freed {given_back} more than it allocated{each}"));
     }
     let mut text = said.join(", ");
     let per_byte = detail.per_input_byte_text();

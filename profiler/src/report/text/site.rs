@@ -1,8 +1,10 @@
 //! Rows by site: the allocated type, the place, and the line of the program that owns it; on one
 //! line each if that fits, else on two.
 //!
-//! A type that is wider than the page loses its arguments, unless two rows would then read the
-//! same. No other name is cut.
+//! If a line is too long, the phase goes first, unless two rows would then read the same. Then a
+//! type loses its arguments, except for those that tell two rows apart. No other name is cut.
+
+use std::collections::HashMap;
 
 use unicode_width::UnicodeWidthStr;
 
@@ -10,13 +12,15 @@ use super::Page;
 use crate::profile::{Measure, Profile, dominant_block_text};
 use crate::report::Style;
 use crate::table::{Column, Detail, Row};
-use crate::table::{site_columns, without_arguments};
+use crate::table::{shortened_types, site_columns};
 use crate::units::{counted, printable};
 
 /// The three names of a row, free of control characters.
 struct Names {
     what: String,
     location: String,
+    /// The location without the phase.
+    place: String,
     owner: String,
     /// Notes: the kind of the type if its name does not tell, the largest block if it holds most,
     /// and the number of stacks that read the same: `(12 stacks)`.
@@ -38,7 +42,7 @@ impl Names {
         let first = detail
             .sites
             .first()
-            .and_then(|&site| profile.sites.get(site));
+            .and_then(|&site| profile.sites().get(site));
         let type_id = first.and_then(|site| profile.type_id_of(site));
         let mut notes: Vec<String> =
             Vec::from_iter(profile.note_of_type(type_id).map(str::to_owned));
@@ -54,6 +58,7 @@ impl Names {
         Some(Names {
             what: printable(&detail.label.what).into_owned(),
             location: printable(&detail.label.location).into_owned(),
+            place: printable(detail.label.place()).into_owned(),
             owner: printable(&detail.label.owner_and_source()).into_owned(),
             notes,
         })
@@ -76,9 +81,9 @@ struct Widths {
 /// Writes the rows under a heading, with the number of stacks that read the same if `with_stacks`.
 pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[&Row], with_stacks: bool) {
     let measure = page.options.measure;
-    let whole = measure.of(&profile.totals);
-    let are_estimates = profile.capture.sampling.is_some();
-    let headed = (measure, profile.process.state);
+    let whole = measure.of(profile.totals());
+    let are_estimates = profile.capture().sampling.is_some();
+    let headed = (measure, profile.process().state);
     let columns =
         [true, false].map(|with_blocks| site_columns(headed, whole, with_blocks, are_estimates));
     write_with(
@@ -111,10 +116,14 @@ pub(super) fn write_with<T>(
     // A narrow terminal has no room for blocks, and names below the figures.
     let narrow = page.width < 2 * figures;
     let columns = if narrow { few } else { wide };
-    let widths = widths(&names, page.width.saturating_sub(figures)).filter(|_| !narrow);
+    let room = page.width.saturating_sub(figures);
+    let mut widths = widths_in(&names, room).filter(|_| !narrow);
     if widths.is_none() {
         let indent = if narrow { NARROW.width() } else { figures };
-        drop_arguments(&mut names, page.width.saturating_sub(indent));
+        let line = page.width.saturating_sub(indent);
+        drop_phases(&mut names, line);
+        drop_arguments(&mut names, line);
+        widths = widths_in(&names, room).filter(|_| !narrow);
     }
     let head = match &widths {
         Some(widths) => format!(
@@ -154,7 +163,7 @@ pub(super) fn write_with<T>(
 }
 
 /// The columns of names where one line is enough.
-fn widths(names: &[Names], room: usize) -> Option<Widths> {
+fn widths_in(names: &[Names], room: usize) -> Option<Widths> {
     let widest = |of: fn(&Names) -> &str, title: &str| {
         let names = names.iter().map(|names| of(names).width());
         names.max().unwrap_or(0).max(title.len())
@@ -166,19 +175,34 @@ fn widths(names: &[Names], room: usize) -> Option<Widths> {
     (what + location + owner + notes + 6 <= room).then_some(Widths { what, location })
 }
 
-/// Leaves out arguments of types that are wider than `room`, unless two rows would read the same.
-fn drop_arguments(names: &mut [Names], room: usize) {
-    for at in 0..names.len() {
-        let short = without_arguments(&names[at].what, room);
-        let is_taken = names.iter().enumerate().any(|(other, row)| {
-            other != at
-                && row.what == short
-                && row.location == names[at].location
-                && row.owner == names[at].owner
-        });
-        if !is_taken {
-            names[at].what = short;
+/// Leaves out phases if the type and the place of a row do not fit into one line, except where two
+/// rows would read the same.
+fn drop_phases(names: &mut [Names], room: usize) {
+    let mut readers: HashMap<[&str; 3], usize> = HashMap::new();
+    for row in names.iter() {
+        *readers
+            .entry([&row.what, &row.place, &row.owner])
+            .or_default() += 1;
+    }
+    let is_wide = |row: &Names| row.what.width() + 2 + row.location.width() > room;
+    if !names.iter().any(is_wide) {
+        return;
+    }
+    let is_alone = |row: &Names| readers[&[row.what.as_str(), &row.place, &row.owner]] == 1;
+    let drops: Vec<bool> = names.iter().map(is_alone).collect();
+    for (row, drops) in names.iter_mut().zip(drops) {
+        if drops {
+            row.location.clone_from(&row.place);
         }
+    }
+}
+
+/// Leaves out arguments of types that are wider than `room`.
+fn drop_arguments(names: &mut [Names], room: usize) {
+    let types: Vec<&str> = names.iter().map(|names| names.what.as_str()).collect();
+    let short = shortened_types(&types, room);
+    for (row, what) in names.iter_mut().zip(short) {
+        row.what = what;
     }
 }
 

@@ -9,12 +9,12 @@ use crate::profile::{Profile, ScopeKind};
 use crate::report::Style;
 use crate::table::{Detail, FieldDetail, Row};
 use crate::table::{SHARE_WIDTH, field_columns, preorder, weighty};
-use crate::units::{printable, signed_bytes};
+use crate::units::printable;
 
 pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     let measure = page.options.measure;
-    let whole = measure.of(&profile.totals);
-    let nodes = &profile.fields().nodes;
+    let whole = measure.of(profile.totals());
+    let nodes = profile.fields().nodes();
     let mut by_node: Vec<Option<(&Row, &FieldDetail)>> = vec![None; nodes.len()];
     for row in rows {
         if let Detail::Field(detail) = &row.detail
@@ -27,19 +27,21 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     let parents = nodes.iter();
     let parents = parents.map(|field| (field.parent != 0).then_some(field.parent as usize));
     let parents: Vec<Option<usize>> = parents.collect();
-    let weights = nodes.iter().map(|field| measure.of(&field.with_inner));
+    let weights = nodes.iter().map(|field| field.weight(measure));
     let weights: Vec<u64> = weights.collect();
     let top = page.top().min(weighty(&weights));
     let places = preorder(&parents, &weights, top);
-    let columns = field_columns((measure, profile.process.state), whole, page.width);
+    let columns = field_columns((measure, profile.process().state), whole, page.width, rows);
     page.head(&columns, "field");
     for (node, depth) in &places {
         if let Some((row, detail)) = by_node[*node].take() {
             let used = page.figures(&columns, row);
             page.place(used, *depth, &name(&nodes[*node], detail));
-            if let Some(bytes) = detail.retained_bytes {
-                let retained = format!("retained {} when it was built", signed_bytes(bytes));
-                page.wrap(Style::Faint, &" ".repeat(SHARE_WIDTH + 1), &retained);
+            if let Some(text) = detail.stayed_text() {
+                page.wrap(Style::Faint, &" ".repeat(SHARE_WIDTH + 1), &text);
+            }
+            if let Some(text) = detail.mixed_text() {
+                page.wrap(Style::Faint, &" ".repeat(SHARE_WIDTH + 1), &text);
             }
             if let Some(text) = detail.in_place.and_then(|in_place| in_place.text()) {
                 page.wrap(Style::Faint, &" ".repeat(SHARE_WIDTH + 1), &text);

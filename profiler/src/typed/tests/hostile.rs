@@ -53,7 +53,7 @@ fn broken_debug_information_is_no_panic() {
         }
         std::fs::write(&broken, &bytes).expect("a file");
         let heap = run.dump.heap();
-        let layouts = layouts_of(&broken, &run.dump, &heap, &[]);
+        let layouts = layouts_of(&broken, &run.dump, &heap, &[], &[]);
         let analysis = analyse(heap, &run.dump, &layouts, &|_| ());
         for block in 0..analysis.heap().len() {
             let label = layouts.label_text(layouts.label(block));
@@ -96,7 +96,7 @@ fn a_file_without_types_says_so() {
     let path = folder.path().join("none");
     std::fs::write(&path, "text").expect("a file");
     let heap = HeapBuilder::default().finish();
-    let layouts = layouts_of(&path, &Dump::default(), &heap, &[]);
+    let layouts = layouts_of(&path, &Dump::default(), &heap, &[], &[]);
     assert_eq!(layouts.notes().len(), 1);
     assert!(layouts.variants().is_empty() && layouts.futures().is_empty());
 }

@@ -2,7 +2,9 @@
 //! What the types say of that memory must be the truth.
 
 mod bytes;
+mod declared;
 mod futures;
+mod holders;
 mod hostile;
 mod zoo;
 
@@ -10,10 +12,10 @@ use super::*;
 use crate::snapshot::{
     Analysis, FutureState, HeapBuilder, Layouts, Memory, RootKind, WordOrders, analyse,
 };
+use heapglass_limits::Command;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 const WATCH: &str = include_str!("programs/watch.rs");
 
@@ -151,7 +153,7 @@ impl Run {
     }
 
     fn analysed(&self, heap: Heap, sites: &[Option<SiteType>]) -> (Analysis, TypedLayouts) {
-        let layouts = layouts_of(&self.program, &self.dump, &heap, sites);
+        let layouts = layouts_of(&self.program, &self.dump, &heap, sites, &[]);
         let analysis = analyse(heap, &self.dump, &layouts, &|_| ());
         (analysis, layouts)
     }
@@ -162,6 +164,7 @@ fn layouts_of(
     dump: &Dump,
     heap: &Heap,
     sites: &[Option<SiteType>],
+    declared: &[DeclaredContainer],
 ) -> TypedLayouts {
     let modules = [LoadedModule {
         path: program.display().to_string(),
@@ -169,7 +172,7 @@ fn layouts_of(
         bias: dump.bias,
     }];
     let orders = WordOrders::new([0, 1, 2], [0, 1, 2, 3], [0, 1, 2, 3], 16);
-    let types = ProgramTypes::read(&modules, &SymbolOptions::default());
+    let types = ProgramTypes::read(&modules, &SymbolOptions::default(), declared);
     let program = Program {
         types: &types,
         thread_pointers: &[dump.thread],

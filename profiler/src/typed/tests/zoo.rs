@@ -192,7 +192,7 @@ fn a_million_blocks() {
     let heap = run.dump.heap();
     println!("heap: {}", resident());
     let start = std::time::Instant::now();
-    let layouts = layouts_of(&run.program, &run.dump, &heap, &[]);
+    let layouts = layouts_of(&run.program, &run.dump, &heap, &[], &[]);
     println!("layouts: {:?}, {}", start.elapsed(), resident());
     println!(
         "{} types, {} plans",

@@ -53,9 +53,10 @@ fn an_arena_whose_parts_do_not_add_up_is_told() {
 #[test]
 fn a_bar_has_a_cell_for_every_part_and_no_cell_too_many() {
     let profile = fixture::city_arenas();
-    let cities = arena(&profile, "cities");
+    let live = |arena: &Arena| Breakdown::of(arena, Whose::Live).unwrap_or_default();
+    let cities = live(arena(&profile, "cities"));
     for cells in 0..60 {
-        let parts = bar(cities, cells);
+        let parts = bar(&cities, cells);
         let sum: usize = parts.iter().map(|(_, cells)| cells).sum();
         assert_eq!(sum, cells);
         if cells >= 10 {
@@ -63,7 +64,7 @@ fn a_bar_has_a_cell_for_every_part_and_no_cell_too_many() {
         }
     }
     assert!(
-        bar(arena(&profile, "request"), 20)
+        bar(&live(arena(&profile, "request")), 20)
             .iter()
             .all(|(_, cells)| *cells == 0)
     );
@@ -74,7 +75,10 @@ fn a_bar_has_a_cell_for_every_part_and_no_cell_too_many() {
             ..ArenaValue::default()
         },
     });
-    assert_eq!(bar(&huge, 10).map(|(_, cells)| cells), [5, 0, 0, 0, 5]);
+    assert_eq!(
+        bar(&live(&huge), 10).map(|(_, cells)| cells),
+        [5, 0, 0, 0, 5]
+    );
     // The only cell stays with the largest part.
     let two = fixture::made!(Arena {
         figures: ArenaValue {
@@ -83,7 +87,75 @@ fn a_bar_has_a_cell_for_every_part_and_no_cell_too_many() {
             ..ArenaValue::default()
         },
     });
-    assert_eq!(bar(&two, 1).map(|(_, cells)| cells), [1, 0, 0, 0, 0]);
+    assert_eq!(bar(&live(&two), 1).map(|(_, cells)| cells), [1, 0, 0, 0, 0]);
+}
+
+#[test]
+fn parts_that_are_not_known_are_none_and_never_0() {
+    let profile = fixture::city_arenas();
+    let request = arena(&profile, "request");
+    assert_eq!(Breakdown::of(request, Whose::Live), None);
+    let (whose, largest) = Breakdown::shown(request).expect("the largest one");
+    assert_eq!((whose, largest.used_bytes), (Whose::Largest, 12_995));
+    let dropped = Breakdown::of(request, Whose::Dropped).expect("a hundred");
+    assert_eq!(
+        (dropped.allocated_bytes, dropped.unused_tail_bytes),
+        (6_553_600, 5_303_100)
+    );
+    // The one that was never dropped has chunks.
+    let cities = arena(&profile, "cities");
+    assert_eq!(Breakdown::of(cities, Whose::Dropped), None);
+    let shown = Breakdown::shown(cities).map(|(whose, _)| whose);
+    assert_eq!(shown, Some(Whose::Live));
+    assert_eq!(Breakdown::shown(&Arena::default()), None);
+    // Each of them is checked.
+    for change in [
+        |figures: &mut ArenaValue| figures.largest_padding_bytes += 1,
+        |figures: &mut ArenaValue| figures.dropped_used_bytes += 1,
+    ] {
+        let mut broken = request.clone();
+        change(&mut broken.figures);
+        assert!(imbalance(&broken).is_some());
+    }
+}
+
+#[test]
+fn the_waste_of_dropped_instances_is_told() {
+    let figures = |resets| ArenaValue {
+        made: 4,
+        dropped: 4,
+        resets,
+        total_allocated_bytes: 10_000,
+        copied_bytes: 900,
+        dropped_allocated_bytes: 4_000,
+        dropped_used_bytes: 2_000,
+        dropped_padding_bytes: 400,
+        dropped_abandoned_bytes: 1_600,
+        ..ArenaValue::default()
+    };
+    let of = |resets| {
+        texts(&fixture::made!(Arena {
+            figures: figures(resets)
+        }))
+    };
+    let padding = "10.0 % of the chunks of dropped instances padding (400 B): hand out what is less \
+        aligned (strings, bytes) from an arena of its own";
+    let abandoned = |share| format!("{share}): reserve first, or collect in place");
+    assert_eq!(
+        of(0),
+        [
+            abandoned("40.0 % of the chunks of dropped instances abandoned by growth (1.6 KiB"),
+            padding.to_owned()
+        ]
+    );
+    // What was abandoned before a reset is not in the chunks any more.
+    assert_eq!(
+        of(1),
+        [
+            abandoned("9.0 % of the chunks ever taken abandoned by growth (900 B"),
+            padding.to_owned()
+        ]
+    );
 }
 
 #[test]
@@ -376,6 +448,10 @@ fn what_growth_left_behind_is_told_of_arenas_that_are_gone_too() {
         fixture::made!(Arena {
             figures: ArenaValue {
                 allocated_bytes,
+                unused_tail_bytes: allocated_bytes,
+                resets: 1,
+                dropped_allocated_bytes: 1_000,
+                dropped_unused_tail_bytes: 1_000,
                 copied_bytes: 500,
                 total_allocated_bytes: 1_000,
                 ..ArenaValue::default()

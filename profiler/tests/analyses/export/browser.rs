@@ -1,9 +1,10 @@
 //! Drives the page in Chromium, over its debugging pipe: nothing of a hostile recording runs, and
 //! click, search and sort do what they say. Skipped where there is no Chromium.
 
+use heapglass_limits::{Child, Command};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 
 use heapglass_profiler::profile::{Checkpoint, CheckpointKind};
 use serde_json::{Value, json};
@@ -388,6 +389,48 @@ fn a_comparison_of_snapshots_begins_with_the_holders() {
         browser.eval("document.querySelectorAll('tbody tr').length"),
         0
     );
+    assert_eq!(browser.complaints(), [] as [String; 0]);
+}
+
+#[test]
+fn rows_of_nothing_are_hidden_and_the_tab_of_snapshots_has_the_holders_of_each() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let profile = fixture::with_made_up_snapshots();
+    let page = html::page(&profile, &options(Format::Html));
+    browser.open(&page, "#view=tables&table=site&measure=live_bytes");
+    let rows = "document.querySelectorAll('#rows tbody tr').length";
+    let some = browser.eval(rows);
+    let said = browser.text("document.getElementById('row-count').textContent");
+    assert!(
+        said.contains("hold none of the measure and are hidden"),
+        "{said}"
+    );
+    browser.click_on("document.getElementById('zeros')");
+    let all = browser.eval(rows);
+    assert!(some.as_u64() < all.as_u64(), "{some} {all}");
+
+    browser.click_on("[...document.querySelectorAll('#views button')].find((one) => one.dataset.view === 'snapshot')");
+    let shown = "document.getElementById('snapshot').innerText";
+    let largest = browser.text(shown);
+    assert!(largest.contains("stack of main"), "{largest}");
+    let choices = "document.querySelectorAll('#snapshot select option').length";
+    assert_eq!(browser.eval(choices), profile.snapshots().len());
+    browser.eval("(() => { const select = document.querySelector('#snapshot select'); select.value = '3'; select.onchange(); })()");
+    assert!(browser.text("location.hash").contains("snapshot=3"));
+    assert_ne!(browser.text(shown), largest);
+
+    // The picture turns upside down, and the arrow keys with it.
+    browser.open(&page, "");
+    browser.press("u");
+    assert_eq!(
+        browser.text("decodeURIComponent(location.hash)"),
+        "#upwards=1"
+    );
+    browser.press("ArrowUp");
+    let details = browser.text("document.getElementById('details').textContent");
+    assert!(details.starts_with("shop::main"), "{details}");
     assert_eq!(browser.complaints(), [] as [String; 0]);
 }
 

@@ -14,7 +14,7 @@ fn column<'a>(table: &'a Value, name: &str) -> &'a [Value] {
 
 fn measure_of(thread: &Value) -> Measure {
     let name = thread["name"].as_str().unwrap();
-    let mut measures = Measure::ALL.into_iter();
+    let mut measures = Measure::COUNTED.into_iter();
     measures
         .find(|measure| measure.title() == name)
         .expect("a measure")

@@ -1,9 +1,11 @@
 //! The page: its figures, its size, and what it does with hostile names.
 
 use super::*;
-use heapglass_profiler::diff::{HeldBy, HeldSide, Recording, compare_held};
-use heapglass_profiler::profile::{Mark, Sampling, Thread, TimelinePoint};
-use heapglass_profiler::table::{HeldMeasure, holders, snapshot_at};
+use heapglass_profiler::diff::{HeldSide, Recording, compare_held};
+use heapglass_profiler::profile::{Mark, Measure, Sampling, Thread, TimelinePoint};
+use heapglass_profiler::question::Question;
+use heapglass_profiler::table::{holders, snapshot_at};
+use heapglass_profiler::units::Bytes;
 
 /// Returns the page of a profile.
 pub(super) fn page(profile: &Profile, options: &ReportOptions<'_>) -> String {
@@ -170,7 +172,7 @@ fn all_texts(profile: &Profile) -> Vec<(&'static str, String)> {
     let side = (EVIL, profile);
     texts.push(("comparison", comparison(side, side)));
     let mut out = Vec::new();
-    flamegraph::write_svg(profile, &CallTreeOptions::default(), &mut out).expect("a picture");
+    flamegraph::write_svg(profile, &Question::default(), &mut out).expect("a picture");
     texts.push(("svg", String::from_utf8(out).expect("text")));
     texts
 }
@@ -309,7 +311,7 @@ fn a_comparison_has_the_totals_of_both_sides() {
         assert_eq!(peak, Some(profile.totals().peak_bytes));
     }
     for tree in data["trees"].as_array().unwrap() {
-        for measure in Measure::ALL {
+        for measure in Measure::COUNTED {
             for (side, profile) in [("base", &base), ("new", &new)] {
                 let key = format!("{side}_{}", measure.key());
                 let root = tree["figures"][&key][0].as_u64().unwrap_or(0);
@@ -326,9 +328,12 @@ pub(super) fn held_comparison(profile: &Profile, at: [&str; 2]) -> String {
         profile,
     }];
     let at = at.map(|name| snapshot_at(profile, Some(name)).expect("a snapshot"));
-    let held = Some((at, HeldMeasure::Unused));
+    let options = ReportOptions {
+        measure: Measure::Unused,
+        ..options(Format::Html)
+    };
     let mut out = Vec::new();
-    write_comparison_page(&one, &one, &options(Format::Html), held, &mut out).expect("a page");
+    write_comparison_page(&one, &one, &options, Some(at), &mut out).expect("a page");
     String::from_utf8(out).expect("text")
 }
 
@@ -353,7 +358,7 @@ fn a_comparison_of_snapshots_has_the_holders_of_both() {
         profile: &profile,
         at: at(name),
     });
-    for measure in HeldMeasure::ALL {
+    for measure in Measure::OF_SNAPSHOTS {
         let key = measure.key();
         // The root has the sum over the outermost holders.
         for (side, name) in ["base", "new"].into_iter().zip(["peak", "exit"]) {
@@ -364,7 +369,7 @@ fn a_comparison_of_snapshots_has_the_holders_of_both() {
             assert_eq!(root.unwrap_or(0), whole, "{side} {key}");
         }
         // Rows are those of the text.
-        let diff = compare_held(sides[0], sides[1], HeldBy::Holder, measure);
+        let diff = compare_held(sides[0], sides[1], By::Holder, measure);
         let of_measure = changes["measures"].as_array().unwrap().iter();
         let shown = of_measure.filter(|one| one[0] == key).collect::<Vec<_>>()[0];
         assert_eq!(shown[1]["equal"], diff.equal_rows);
@@ -513,4 +518,34 @@ fn sources_of_own_crates_are_in_the_page_on_request() {
     let texts = data["texts"].as_array().unwrap();
     let mut shown = rows.map(|row| texts[row[at].as_u64().unwrap() as usize].as_str().unwrap());
     assert!(shown.any(|place| place == places[0]));
+}
+
+#[test]
+fn a_page_by_a_measure_of_snapshots_begins_with_the_holders() {
+    let profile = fixture::with_made_up_snapshots();
+    let at = snapshot_at(&profile, None).expect("a snapshot");
+    for measure in Measure::OF_SNAPSHOTS {
+        let options = ReportOptions {
+            measure,
+            ..options(Format::Html)
+        };
+        let mut out = Vec::new();
+        write(&profile, Format::Html, &options, &mut out).expect("a page");
+        let page = String::from_utf8(out).expect("text");
+        let data = data(&page);
+        let first = ["by", "table", "measure"].map(|key| data[key].as_str().unwrap().to_owned());
+        assert_eq!(first, ["holder", "holder", measure.key()]);
+        let title = data["title"].as_str().expect("a title");
+        assert!(title.contains(&at.moment(&profile)), "{title}");
+        // Readers without scripts get the report and the picture of the same figures.
+        assert!(page.contains(&format!("Holders by {}", measure.title())));
+        let whole = format!("all {}", Bytes(at.whole(measure)));
+        assert!(page.contains(&whole), "{whole}");
+    }
+    let options = ReportOptions {
+        measure: Measure::Retained,
+        ..options(Format::Html)
+    };
+    let refused = write(&fixture::profile(), Format::Html, &options, io::sink());
+    assert!(refused.unwrap_err().to_string().contains("no snapshot"));
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
 
-use heapglass_profiler::profile::{Figures, Thread};
+use heapglass_profiler::profile::{Figures, State, Thread};
 
 use super::*;
 
@@ -231,6 +231,24 @@ fn window(
     let has_others = samples.iter().any(|(name, _)| name == "[other stacks]");
     assert_eq!(has_others, merged > 0);
     (made, samples)
+}
+
+#[test]
+fn a_window_ends_with_the_recording() {
+    let mut after = sites(&[(3, figures(1, 8, 1))]);
+    let second = 1_000_000_000;
+    let duration_ns =
+        |after: &Profile| window(after, after, Since::Change, 9).0.duration_nanos as u64;
+    let process = after.parts().process;
+    // The program ends half a second after the window has begun, or before.
+    (process.state, process.started_unix_ns) = (State::Finished, 99 * second);
+    process.duration_ns = second + second / 2;
+    assert_eq!(duration_ns(&after), second / 2);
+    after.parts().process.duration_ns = second / 2;
+    assert_eq!(duration_ns(&after), 2 * second);
+    let process = after.parts().process;
+    (process.state, process.duration_ns) = (State::Running, second + second / 2);
+    assert_eq!(duration_ns(&after), 2 * second);
 }
 
 #[test]

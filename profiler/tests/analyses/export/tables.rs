@@ -1,7 +1,8 @@
 //! Folded stacks, the report's JSON and tables.
 
 use super::*;
-use heapglass_profiler::table::{HeldMeasure, snapshot_at};
+use heapglass_profiler::profile::Measure;
+use heapglass_profiler::table::snapshot_at;
 
 pub(super) fn folded_totals(
     profile: &Profile,
@@ -70,7 +71,7 @@ fn the_shop_as_tables() {
 #[test]
 fn tables_have_the_rows_of_the_report_and_a_cell_in_every_column() {
     for profile in profiles() {
-        for by in By::ALL {
+        for by in By::COUNTED {
             let options = ReportOptions {
                 by,
                 ..options(Format::Csv)
@@ -110,11 +111,16 @@ fn the_json_is_that_of_the_report() {
 fn holders_of_a_snapshot_are_exported_to_the_byte() {
     let profile = fixture::with_made_up_snapshots();
     let at = snapshot_at(&profile, None).expect("a snapshot");
-    for measure in HeldMeasure::ALL {
+    for measure in Measure::OF_SNAPSHOTS {
         let written = |format: Format| {
             let mut out = Vec::new();
-            let options = ReportOptions::default();
-            write_holders(&profile, format, at, measure, &options, &mut out).expect("an export");
+            let options = ReportOptions {
+                by: By::Holder,
+                measure,
+                snapshot: Some(at),
+                ..ReportOptions::default()
+            };
+            write(&profile, format, &options, &mut out).expect("an export");
             String::from_utf8(out).expect("text")
         };
         let folded = written(Format::Folded);
@@ -132,7 +138,7 @@ fn holders_of_a_snapshot_are_exported_to_the_byte() {
         let own = rows
             .records()
             .map(|row| row.expect("a row")[4].parse::<u64>().expect("a number"));
-        assert_eq!(own.sum::<u64>(), at.whole(HeldMeasure::Retained));
+        assert_eq!(own.sum::<u64>(), at.whole(Measure::Retained));
     }
 }
 
@@ -143,7 +149,7 @@ fn a_table_has_the_figures_of_a_snapshot_where_they_order_its_rows() {
     let options = ReportOptions {
         by: By::Phase,
         snapshot: Some(at),
-        held: Some(HeldMeasure::Unused),
+        measure: Measure::Unused,
         ..ReportOptions::default()
     };
     let mut out = Vec::new();
@@ -162,5 +168,5 @@ fn a_table_has_the_figures_of_a_snapshot_where_they_order_its_rows() {
         .iter()
         .position(|title| title == "unused_bytes")
         .expect("a column");
-    assert_eq!(row[column], at.whole(HeldMeasure::Unused).to_string());
+    assert_eq!(row[column], at.whole(Measure::Unused).to_string());
 }

@@ -1,7 +1,7 @@
 //! Pictures by arena: the widths, the refused combinations, and chunks in pictures by stack.
 
 use super::*;
-use heapglass_profiler::profile::arenas::Part;
+use heapglass_profiler::profile::arenas::{Breakdown, Part, Whose};
 
 fn by_arena(measure: Measure) -> CallTreeOptions {
     CallTreeOptions {
@@ -46,8 +46,8 @@ fn one_arena_holds_its_parts() {
         ..by_arena(Measure::Live)
     };
     let (svg, drawn) = draw(&profile, &options);
-    let cities = &profile.arenas()[0];
-    assert_eq!(drawn.total, cities.figures.allocated_bytes);
+    let parts = Breakdown::of(&profile.arenas()[0], Whose::Live).expect("it is live");
+    assert_eq!(drawn.total, parts.allocated_bytes);
     let tooltips = tooltips(&svg);
     assert!(!tooltips.iter().any(|text| text.starts_with("index (")));
     for (part, frame) in [
@@ -56,7 +56,7 @@ fn one_arena_holds_its_parts() {
         (Part::UnusedTail, "(unused tail) ("),
     ] {
         let text = tooltips.iter().find(|text| text.starts_with(frame));
-        let bytes = heapglass_profiler::units::Count(part.of(cities)).to_string();
+        let bytes = heapglass_profiler::units::Count(part.of(&parts)).to_string();
         assert!(
             text.is_some_and(|text| text.contains(&bytes)),
             "{frame} {bytes}"
@@ -82,8 +82,9 @@ fn what_was_used_comes_to_that_and_what_bypassed_the_handle() {
 #[test]
 fn other_measures_are_refused_and_say_which_there_are() {
     let profile = fixture::city_arenas();
-    for measure in Measure::ALL.into_iter().filter(|m| !is_of_arenas(*m)) {
-        let error = write_svg(&profile, &by_arena(measure), Vec::new()).expect_err("refused");
+    for measure in Measure::COUNTED.into_iter().filter(|m| !is_of_arenas(*m)) {
+        let error =
+            write_svg(&profile, &by_arena(measure).into(), Vec::new()).expect_err("refused");
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         assert!(error.to_string().contains("--measure total"), "{error}");
     }
@@ -147,5 +148,5 @@ fn hostile_names_and_figures_of_arenas_stay_text() {
     profile.parts().arenas[0].rows[0].inside.live_bytes = u64::MAX;
     profile.parts().arenas[0].rows[1].inside.live_bytes = u64::MAX;
     // A number of more than 64 bits gives an error or a picture, never a panic.
-    let _ = write_svg(&profile, &by_arena(Measure::Live), Vec::new());
+    let _ = write_svg(&profile, &by_arena(Measure::Live).into(), Vec::new());
 }

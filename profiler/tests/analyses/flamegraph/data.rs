@@ -6,7 +6,7 @@ use super::*;
 fn pictures_by_field_and_type_add_up_and_say_their_colours() {
     let profile = fixture::fleet();
     for levels in [Levels::Field, Levels::Type] {
-        for measure in Measure::ALL {
+        for measure in Measure::COUNTED {
             for inverted in [false, true] {
                 let options = CallTreeOptions {
                     levels,

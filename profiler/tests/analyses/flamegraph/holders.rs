@@ -1,16 +1,20 @@
 //! Tests the picture of a snapshot.
 
 use super::*;
-use heapglass_profiler::table::{HeldMeasure, holders, snapshot_at};
+use heapglass_profiler::profile::Measure;
+use heapglass_profiler::question::Of;
+use heapglass_profiler::table::{By, holders, snapshot_at};
 
-fn draw_holders(
-    profile: &Profile,
-    at: Option<&str>,
-    measure: HeldMeasure,
-) -> (String, PictureTotals) {
+fn draw_holders(profile: &Profile, at: Option<&str>, measure: Measure) -> (String, PictureTotals) {
     let at = snapshot_at(profile, at).expect("a snapshot");
     let mut out = Vec::new();
-    let drawn = write_holders_svg(profile, at, measure, &mut out).expect("drawing into memory");
+    let question = Question {
+        of: Of::Snapshot(at),
+        by: By::Holder,
+        measure,
+        ..Question::default()
+    };
+    let drawn = write_svg(profile, &question, &mut out).expect("drawing into memory");
     (String::from_utf8(out).expect("an SVG is text"), drawn)
 }
 
@@ -19,7 +23,7 @@ fn a_picture_of_holders_is_as_wide_as_the_snapshot() {
     let profile = fixture::with_made_up_snapshots();
     for at in ["loaded", "peak", "exit"] {
         let found = snapshot_at(&profile, Some(at)).expect("a snapshot");
-        for measure in HeldMeasure::ALL {
+        for measure in Measure::OF_SNAPSHOTS {
             let (svg, drawn) = draw_holders(&profile, Some(at), measure);
             assert_well_formed(&svg);
             assert_eq!(drawn.total, found.whole(measure));
@@ -38,7 +42,7 @@ fn a_picture_of_holders_is_as_wide_as_the_snapshot() {
 #[test]
 fn frames_of_holders_say_their_size_and_the_rest_in_one_bracket() {
     let profile = fixture::with_made_up_snapshots();
-    let (svg, _) = draw_holders(&profile, None, HeldMeasure::Retained);
+    let (svg, _) = draw_holders(&profile, None, Measure::Retained);
     let tooltips = titles(&svg);
     let map = tooltips
         .iter()

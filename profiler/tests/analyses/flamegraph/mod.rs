@@ -10,12 +10,13 @@ use heapglass_profiler::flamegraph::*;
 use heapglass_profiler::profile::{
     Figures, FrameId, Frames, Measure, Origin, Profile, ScopeId, StackMarks,
 };
+use heapglass_profiler::question::Question;
 use std::io;
 use std::io::Write;
 
 fn draw(profile: &Profile, options: &CallTreeOptions) -> (String, PictureTotals) {
     let mut out = Vec::new();
-    let drawn = write_svg(profile, options, &mut out).expect("drawing into memory");
+    let drawn = write_svg(profile, &(*options).into(), &mut out).expect("drawing into memory");
     (String::from_utf8(out).expect("an SVG is text"), drawn)
 }
 
@@ -114,7 +115,7 @@ fn assert_well_formed(svg: &str) {
 #[test]
 fn the_root_of_every_picture_is_the_total_of_its_measure() {
     let profile = fixture::profile();
-    for measure in Measure::ALL {
+    for measure in Measure::COUNTED {
         for inverted in [false, true] {
             let (svg, drawn) = draw(
                 &profile,
@@ -185,25 +186,45 @@ fn tooltips_say_bytes_blocks_share_and_place() {
     );
 }
 
+/// Returns the title of a picture.
+fn titled(profile: &Profile, measure: Measure, within: Option<ScopeId>) -> String {
+    let (svg, _) = draw(
+        profile,
+        &CallTreeOptions {
+            measure,
+            within,
+            ..CallTreeOptions::default()
+        },
+    );
+    let at = svg.find("id=\"title\"").expect("a title");
+    svg[at..]
+        .split('>')
+        .nth(1)
+        .and_then(|t| t.split('<').next())
+        .expect("text")
+        .to_owned()
+}
+
+#[test]
+fn the_title_of_a_phase_has_the_number_of_the_phase() {
+    let mut b = Builder::new();
+    let phase = b.scope(0, "load", 0, 0);
+    for (scope, blocks) in [(ScopeId(0), 7), (phase, 5)] {
+        let function = b.function("main", "app", Origin::User);
+        let frame = b.frame(function, None, 0);
+        b.site(&[frame], scope, figures(blocks, 100, blocks));
+    }
+    let profile = b.build();
+    let title = titled(&profile, Measure::Blocks, None);
+    assert!(title.contains(", 12, exact"), "{title}");
+    let title = titled(&profile, Measure::Blocks, Some(phase));
+    assert!(title.contains(", 5, exact"), "{title}");
+}
+
 #[test]
 fn the_title_says_how_exact_the_peak_is() {
     let mut profile = fixture::profile();
-    let titled = |profile: &Profile, measure| {
-        let (svg, _) = draw(
-            profile,
-            &CallTreeOptions {
-                measure,
-                ..CallTreeOptions::default()
-            },
-        );
-        let at = svg.find("id=\"title\"").expect("a title");
-        svg[at..]
-            .split('>')
-            .nth(1)
-            .and_then(|t| t.split('<').next())
-            .expect("text")
-            .to_owned()
-    };
+    let titled = |profile: &Profile, measure| titled(profile, measure, None);
     assert!(titled(&profile, Measure::Peak).starts_with("cities: bytes live at the peak, "));
     assert!(titled(&profile, Measure::Peak).ends_with(", within 128.0 KiB"));
     assert!(titled(&profile, Measure::Total).ends_with(", exact"));
@@ -272,6 +293,44 @@ fn nothing_outside_the_file_is_loaded() {
         "fetch(",
     ] {
         assert!(!svg.contains(reference), "{reference}");
+    }
+}
+
+#[test]
+fn the_root_is_at_the_top_unless_the_picture_is_to_grow_upwards() {
+    let profile = fixture::profile();
+    for (inverted, upwards) in [(false, false), (true, false), (false, true), (true, true)] {
+        let mut question = Question::default();
+        question.shape.inverted = inverted;
+        question.shape.upwards = upwards;
+        let mut out = Vec::new();
+        write_svg(&profile, &question, &mut out).expect("drawing into memory");
+        let svg = String::from_utf8(out).expect("an SVG is text");
+        let frames = svg.split_once("id=\"frames\"").expect("frames").1;
+        let mut root = None;
+        let mut others: Vec<u64> = Vec::new();
+        for frame in frames.split("<g>").skip(1) {
+            let y = attribute(frame, " y").parse().expect("a number");
+            if frame.starts_with("<title>all ") {
+                root = Some(y);
+            } else {
+                others.push(y);
+            }
+        }
+        let root = root.expect("a root");
+        let is_first = others.iter().all(|y| *y > root);
+        let is_last = others.iter().all(|y| *y < root);
+        assert_eq!(
+            (is_first, is_last),
+            (!upwards, upwards),
+            "inverted: {inverted}"
+        );
+        let side = if upwards {
+            "callers above"
+        } else {
+            "callers below"
+        };
+        assert_eq!(svg.contains(side), inverted, "{side}");
     }
 }
 
@@ -447,8 +506,7 @@ fn figures_beyond_64_bits_are_an_error() {
             }),
         );
     }
-    let error =
-        write_svg(&b.build(), &CallTreeOptions::default(), &mut Vec::new()).expect_err("too much");
+    let error = write_svg(&b.build(), &Question::default(), &mut Vec::new()).expect_err("too much");
     assert_eq!(error.kind(), io::ErrorKind::InvalidData);
 }
 
@@ -468,12 +526,8 @@ fn a_reader_that_goes_away_ends_the_drawing_with_its_own_error() {
         }
     }
     for space in [0, 100, 20_000, 22_000] {
-        let error = write_svg(
-            &fixture::profile(),
-            &CallTreeOptions::default(),
-            Closed(space),
-        )
-        .expect_err("a full pipe");
+        let error = write_svg(&fixture::profile(), &Question::default(), Closed(space))
+            .expect_err("a full pipe");
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     }
 }

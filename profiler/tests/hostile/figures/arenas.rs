@@ -35,6 +35,18 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         copied_bytes: 21,
         limit_reached: 22,
         most_chunks: 23,
+        largest_allocated_bytes: 24,
+        largest_used_bytes: 25,
+        largest_padding_bytes: 26,
+        largest_abandoned_bytes: 27,
+        largest_bypassed_bytes: 28,
+        largest_unused_tail_bytes: 29,
+        dropped_allocated_bytes: 30,
+        dropped_used_bytes: 31,
+        dropped_padding_bytes: 32,
+        dropped_abandoned_bytes: 33,
+        dropped_bypassed_bytes: 34,
+        dropped_unused_tail_bytes: 35,
     };
     parts.append(table::ARENAS, 0, &[arena]);
     parts.header.arenas_len = 1;
@@ -122,6 +134,18 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         arena.figures.copied_bytes,
         arena.figures.limit_reached,
         arena.figures.most_chunks,
+        arena.figures.largest_allocated_bytes,
+        arena.figures.largest_used_bytes,
+        arena.figures.largest_padding_bytes,
+        arena.figures.largest_abandoned_bytes,
+        arena.figures.largest_bypassed_bytes,
+        arena.figures.largest_unused_tail_bytes,
+        arena.figures.dropped_allocated_bytes,
+        arena.figures.dropped_used_bytes,
+        arena.figures.dropped_padding_bytes,
+        arena.figures.dropped_abandoned_bytes,
+        arena.figures.dropped_bypassed_bytes,
+        arena.figures.dropped_unused_tail_bytes,
     ];
     assert_eq!(figures, std::array::from_fn(|index| index as u64 + 1));
     let used = heapglass_fixture::made!(ArenaFigures {

@@ -266,7 +266,7 @@ fn losses_and_reasons_are_told() {
         header.lost_records,
     ) = (2, 3, 4, 5);
     (header.unwinder_disagreements, header.lost_threads) = (6, 7);
-    header.walk_disagreements = 12;
+    (header.walk_disagreements, header.missed_snapshots) = (12, 13);
     (header.rss_bytes, header.peak_rss_bytes, header.own_bytes) = (8, 9, 10);
     for (segment, records) in &mut parts.segments {
         if segment.table == table::LANES {

@@ -18,7 +18,7 @@ pub(super) fn empty() -> Parts {
         mode: mode::EXACT,
         unwinder: unwinder::FRAME_POINTERS,
         arch: arch::X86_64,
-        clock: EPOCH << CLOCK_CHECKPOINT_BITS,
+        clock: Clock::new(EPOCH, 0),
         ..HeaderValue::default()
     };
     parts.append_bytes(table::STRINGS, 0, 1, vec![0; 4]);
@@ -115,7 +115,7 @@ pub(super) fn row(site: u32, total: (u64, u64), freed: (u64, u64), peak: (i64, i
         freed_blocks: freed.1,
         saved_bytes: peak.0,
         saved_blocks: peak.1,
-        clock: EPOCH << CLOCK_CHECKPOINT_BITS,
+        clock: Clock::new(EPOCH, 0),
         ..RowValue::default()
     }
 }
@@ -123,7 +123,7 @@ pub(super) fn row(site: u32, total: (u64, u64), freed: (u64, u64), peak: (i64, i
 /// Returns a row that did not change since the peak: its net figures are those at the peak.
 pub(super) fn still(site: u32, total: (u64, u64), freed: (u64, u64)) -> RowValue {
     RowValue {
-        clock: (EPOCH - 1) << CLOCK_CHECKPOINT_BITS,
+        clock: Clock::new(EPOCH - 1, 0),
         ..row(site, total, freed, (777, 7))
     }
 }

@@ -353,7 +353,7 @@ fn threads_of_one_name_are_one() {
     let heir = |name, clock| LaneValue {
         tenancies: 2,
         since: Sums::from(since),
-        since_clock: clock << CLOCK_CHECKPOINT_BITS,
+        since_clock: Clock::new(clock, 0),
         ..lane(name)
     };
     let shared = LaneValue {
@@ -392,7 +392,7 @@ fn threads_of_one_name_are_one() {
         sums: Sums::from([50 + live, 5, 50, 4, 0, 0, 0, 0, 0]),
         peak_bytes: 40,
         peak_blocks: 2,
-        clock: clock << CLOCK_CHECKPOINT_BITS,
+        clock: Clock::new(clock, 0),
     };
     parts.append(
         table::THREADS,

@@ -9,7 +9,7 @@ fn checkpoints_are_what_rows_held_when_they_were_taken() {
     let mut parts = empty();
     add_scopes(&mut parts, 2);
     let at = |seen: u64, row: RowValue| RowValue {
-        clock: EPOCH << CLOCK_CHECKPOINT_BITS | seen,
+        clock: Clock::new(EPOCH, seen),
         ..row
     };
     // The second checkpoint was taken after the last change of the second row.
@@ -104,7 +104,7 @@ fn scopes_and_footprints_are_as_they_were_recorded() {
         scope_flags::RECURSIVE,
         scope_flags::FOLDED,
         scope_flags::IN_ARENA,
-        scope_flags::RETAINED_UNKNOWN,
+        scope_flags::STAYED_UNKNOWN,
     ];
     let scopes: Vec<ScopeValue> = (0u32..)
         .zip(kinds)
@@ -119,7 +119,7 @@ fn scopes_and_footprints_are_as_they_were_recorded() {
             records: 1,
             value_bytes: 24,
             flags: flags.get(index as usize).copied().unwrap_or(0),
-            retained_bytes: -5,
+            stayed_bytes: -5,
         })
         .collect();
     parts.append(table::SCOPES, 0, &scopes);
@@ -204,7 +204,7 @@ fn scopes_and_footprints_are_as_they_were_recorded() {
             (scope.recursive, scope.folded, scope.in_arena),
             (index == 1, index == 2, index == 3)
         );
-        assert_eq!(scope.retained_bytes, (index != 4).then_some(-5));
+        assert_eq!(scope.stayed_bytes, (index != 4).then_some(-5));
         assert_eq!(scope.entered, 2 + [111, 7].get(index).copied().unwrap_or(0));
     }
     let [exact, estimate] = profile.footprints() else {

@@ -2,9 +2,10 @@
 //! that moment, and the program ends with its own status.
 
 use super::{command, compile, folder, library, of_function, open, skipped, text};
+use heapglass_limits::Command;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 

@@ -4,7 +4,7 @@
 use super::counters::ArenaCounters;
 use super::scope_counters::ScopeCounter;
 use super::slot::Slot;
-use super::{ArenaEvent, values, writing};
+use super::{ArenaEvent, ArenaStats, values, writing};
 use crate::{current_scope, hook, session, state, sys};
 use std::cell::Cell;
 use std::sync::atomic::Ordering::*;
@@ -40,8 +40,8 @@ impl RecordedArena {
     }
 
     /// Moves the counters to where the recording can reach them, if something records and they are
-    /// not there yet.
-    pub fn begin(&self, name: &str, krate: &'static str) {
+    /// not there yet. `place` is an address in the arena's current chunk, 0 if there is none.
+    pub fn begin(&self, name: &str, krate: &'static str, place: usize) {
         if state::get() & state::RECORD == 0 {
             return;
         }
@@ -76,7 +76,10 @@ impl RecordedArena {
         }
         self.publish(match slot.counters.chunks.get() {
             0 => ArenaEvent::Update,
-            _ => ArenaEvent::Chunk { used: 0, piece: 0 },
+            _ => ArenaEvent::Chunk {
+                used: 0,
+                piece: place,
+            },
         });
     }
 
@@ -198,11 +201,11 @@ impl RecordedArena {
         writing::publish(slot, event);
     }
 
-    /// Notes that the handle is gone.
-    pub fn end(&self, used: u64) {
+    /// Notes that the handle is gone. `before` has the figures before that.
+    pub fn end(&self, before: &ArenaStats) {
         if let Some(slot) = self.slot.take() {
             self.counter.set(None);
-            writing::end(slot, used);
+            writing::end(slot, before);
         }
     }
 }

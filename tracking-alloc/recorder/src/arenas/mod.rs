@@ -54,8 +54,8 @@ pub enum ArenaEvent {
     },
     /// A reset.
     Reset {
-        /// Bytes in use before.
-        used: u64,
+        /// The figures before it.
+        before: ArenaStats,
     },
     /// None of these events.
     Update,

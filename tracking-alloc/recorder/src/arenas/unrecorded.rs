@@ -1,7 +1,7 @@
 //! Arenas on platforms without recordings. They are counted only in their handles.
 
-use super::ArenaEvent;
 use super::counters::ArenaCounters;
+use super::{ArenaEvent, ArenaStats};
 
 /// The counters of a handle.
 #[derive(Default)]
@@ -24,7 +24,7 @@ impl RecordedArena {
     }
 
     /// Does nothing, because nothing records.
-    pub fn begin(&self, _name: &str, _krate: &'static str) {}
+    pub fn begin(&self, _name: &str, _krate: &'static str, _place: usize) {}
 
     /// Counts an allocated piece.
     #[inline(always)]
@@ -59,5 +59,5 @@ impl RecordedArena {
     pub fn publish(&self, _event: ArenaEvent) {}
 
     /// Does nothing, because nothing records.
-    pub fn end(&self, _used: u64) {}
+    pub fn end(&self, _before: &ArenaStats) {}
 }

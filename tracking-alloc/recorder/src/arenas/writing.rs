@@ -1,9 +1,9 @@
 //! Writes the contents of slots into the tables of the recording, under the write lock.
 
-use super::ArenaEvent;
 use super::counters::ArenaCounters;
 use super::scope_counters::ScopeCounter;
 use super::slot::{FIGURES, Slot};
+use super::{ArenaEvent, ArenaStats};
 use crate::leaked::Link;
 use crate::session::{self, MOST_ARENAS, Session, Writer};
 use crate::{hook, sys};
@@ -24,8 +24,7 @@ pub(crate) fn forget() {
 
 /// Returns the figures of an arena that follow its counters: the place of each in the recording,
 /// and its current value.
-fn figures<'r>(record: &'r Arena, counters: &ArenaCounters) -> [(&'r AtomicU64, u64); FIGURES] {
-    let stats = counters.stats(None);
+fn figures<'r>(record: &'r Arena, stats: &ArenaStats) -> [(&'r AtomicU64, u64); FIGURES] {
     [
         (&record.resets, stats.resets),
         (&record.allocated_bytes, stats.allocated_bytes),
@@ -59,12 +58,16 @@ fn advance(published: &AtomicU64, now: u64) -> u64 {
 /// Updates the recording for an instance.
 pub(super) fn publish(slot: &'static Slot, event: ArenaEvent) {
     in_recording(slot, |session| {
+        let mut emptied = None;
         let (what, occupied_bytes, site) = match event {
             ArenaEvent::Chunk { used, piece: 0 } => (arena_event::CHUNK, used, 0),
             ArenaEvent::Chunk { used, piece } => {
                 (arena_event::CHUNK, used, chunk_site(slot, piece))
             }
-            ArenaEvent::Reset { used } => (arena_event::RESET, used, 0),
+            ArenaEvent::Reset { before } => {
+                emptied = Some(before);
+                (arena_event::RESET, before.occupied_bytes(), 0)
+            }
             ArenaEvent::Update => return publish_slot(&mut session.write.lock(), slot),
         };
         let happened = ArenaChunkValue {
@@ -75,6 +78,10 @@ pub(super) fn publish(slot: &'static Slot, event: ArenaEvent) {
             ..moment(slot)
         };
         let mut writer = session.write.lock();
+        let record = writer.arena_record(slot.arena.load(Relaxed));
+        if let (Some(record), Some(before)) = (record, emptied) {
+            keep_largest(record, &before);
+        }
         publish_slot(&mut writer, slot);
         writer.add_arena_moment(happened);
     });
@@ -82,14 +89,18 @@ pub(super) fn publish(slot: &'static Slot, event: ArenaEvent) {
 
 /// Updates the recording for an instance that is gone. It holds nothing any more, and its slot is
 /// free.
-pub(super) fn end(slot: &'static Slot, used: u64) {
+pub(super) fn end(slot: &'static Slot, before: &ArenaStats) {
     in_recording(slot, |session| {
         let dropped = ArenaChunkValue {
             what: arena_event::DROP,
-            occupied_bytes: used,
+            occupied_bytes: before.occupied_bytes(),
             ..moment(slot)
         };
         let writer = &mut session.write.lock();
+        if let Some(record) = writer.arena_record(slot.arena.load(Relaxed)) {
+            keep_largest(record, before);
+            add_dropped(record, before);
+        }
         publish_slot(writer, slot);
         let counters = &slot.counters;
         for figure in [
@@ -191,6 +202,42 @@ fn free_slot(writer: &mut Writer, arena: u32) -> Option<&'static Slot> {
     Some(slot)
 }
 
+/// Keeps the parts of an instance if it is the largest so far. Of one instance, the fullest moment
+/// is kept.
+fn keep_largest(record: &Arena, stats: &ArenaStats) {
+    let known_bytes = record.largest_allocated_bytes.load(Relaxed);
+    let known_tail = record.largest_unused_tail_bytes.load(Relaxed);
+    let is_larger = stats.allocated_bytes > known_bytes;
+    let is_fuller = stats.allocated_bytes == known_bytes && stats.unused_tail_bytes <= known_tail;
+    if !is_larger && !is_fuller {
+        return;
+    }
+    for (figure, to) in [
+        (&record.largest_allocated_bytes, stats.allocated_bytes),
+        (&record.largest_used_bytes, stats.used_bytes),
+        (&record.largest_padding_bytes, stats.padding_bytes),
+        (&record.largest_abandoned_bytes, stats.abandoned_bytes),
+        (&record.largest_bypassed_bytes, stats.bypassed_bytes),
+        (&record.largest_unused_tail_bytes, stats.unused_tail_bytes),
+    ] {
+        figure.store(to, Relaxed);
+    }
+}
+
+/// Adds the parts of an instance that is dropped.
+fn add_dropped(record: &Arena, stats: &ArenaStats) {
+    for (figure, more) in [
+        (&record.dropped_allocated_bytes, stats.allocated_bytes),
+        (&record.dropped_used_bytes, stats.used_bytes),
+        (&record.dropped_padding_bytes, stats.padding_bytes),
+        (&record.dropped_abandoned_bytes, stats.abandoned_bytes),
+        (&record.dropped_bypassed_bytes, stats.bypassed_bytes),
+        (&record.dropped_unused_tail_bytes, stats.unused_tail_bytes),
+    ] {
+        figure.fetch_add(more, Relaxed);
+    }
+}
+
 fn publish_slot(writer: &mut Writer, slot: &'static Slot) {
     slot.sum_up();
     let arena = slot.arena.load(Relaxed);
@@ -200,7 +247,9 @@ fn publish_slot(writer: &mut Writer, slot: &'static Slot) {
     let Some(record) = writer.arena_record(arena) else {
         return;
     };
-    let now = figures(record, &slot.counters);
+    let stats = slot.counters.stats(None);
+    keep_largest(record, &stats);
+    let now = figures(record, &stats);
     for ((figure, now), published) in now.into_iter().zip(&slot.published) {
         figure.fetch_add(advance(published, now), Relaxed);
     }

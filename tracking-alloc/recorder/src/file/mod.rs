@@ -2,6 +2,8 @@
 //! stacks and no counters.
 //!
 //! Everything here is cold and runs under the write lock. It never takes another heapglass lock.
+//!
+//! The reasons for its choices are in `docs/src/decisions/recording-file.md`.
 
 mod backing;
 mod create;

@@ -3,18 +3,18 @@
 use super::here::{known_key, site_here, site_in_full};
 use super::lane::{self, Lane, Lifetime, SizeCount};
 use super::peak::{self, pauses};
+use super::sampled::{self, TakenBlock};
 use super::writers::{Inside, Open};
-use super::{net, owner, sampled, snapshots};
+use super::{looks, net, owner};
 use crate::accounting::{self, Event, Realloc};
-use crate::samples::Sample;
 use crate::session::{self, OVERFLOW_USED, Session, Shared, add, clock, fixed_rows, owned};
 use crate::shadow::{self, Known, LaneBits, Owner};
 use crate::stack::Start;
 use crate::sys::Errno;
-use crate::{counting, samples, state, thread};
+use crate::{counting, state, thread};
 use std::num::NonZeroU64;
 use std::sync::atomic::{Ordering::*, compiler_fence};
-use tracking_alloc_recording::{LANES, Row, SITE_UNATTRIBUTED, lane_kind};
+use tracking_alloc_recording::{Clock, LANES, Row, SITE_UNATTRIBUTED, lane_kind};
 
 /// The function called instead of recording an allocation while the environment may not have been
 /// examined yet.
@@ -29,7 +29,8 @@ pub(crate) fn allocated(block: *mut u8, bytes: usize, first: First) {
         return alloc_slowly(Start::here(), block, bytes, first);
     };
     match alloc_known(lane, Start::here(), block, bytes) {
-        Ok(()) => leave(lane),
+        Ok(births) if lane.looks_at(births) => look_entered(lane),
+        Ok(_) => leave(lane),
         Err(key) => alloc_entered(lane, Start::here(), key, block, bytes),
     }
 }
@@ -91,45 +92,27 @@ fn free(block: usize, bytes: usize) {
 pub(crate) fn freed_unsized(block: *mut u8) {
     let block = block as usize;
     let bytes = if state::is_recording() {
-        known_bytes(block)
+        sampled::known_bytes(block)
     } else {
         0
     };
     free(block, bytes);
 }
 
-/// Returns the size of a block that the recording knows, or 0.
-fn known_bytes(block: usize) -> usize {
-    match shadow::known(block) {
-        Some(known) => known.bytes(),
-        None => shadow::bytes_elsewhere(block),
-    }
-}
-
-/// The block that a realloc takes out of the recording.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Taken {
-    /// The owner of a block in the shadow map.
-    pub(crate) owner: Option<Owner>,
-    /// The size of the block, if it is known.
-    pub(crate) bytes: usize,
-    /// The block as a sample.
-    pub(crate) sample: Option<Sample>,
-}
-
 /// Takes the block out of the recording before a realloc is forwarded, because another thread may
 /// get its address. The size is `bytes` if the caller knows it. Until the realloc was recorded, the
 /// block is in the lane, so that a copy of the memory has it.
 #[inline(always)]
-pub(crate) fn reallocating(block: *mut u8, bytes: Option<usize>) -> Taken {
-    if !state::is_recording() {
-        return Taken {
+pub(crate) fn reallocating(block: *mut u8, bytes: Option<usize>) -> TakenBlock {
+    let word = state::get();
+    if word & state::RECORD == 0 {
+        return TakenBlock {
             bytes: bytes.unwrap_or(0),
-            ..Taken::default()
+            ..TakenBlock::default()
         };
     }
-    if state::samples() {
-        return reallocating_among_samples(block as usize, bytes);
+    if word & state::SAMPLE != 0 {
+        return sampled::reallocating(block as usize, bytes);
     }
     let block = block as usize;
     let known = shadow::known(block);
@@ -144,41 +127,10 @@ pub(crate) fn reallocating(block: *mut u8, bytes: Option<usize>) -> Taken {
         Some(known) => known.take(),
         None => shadow::take(block),
     };
-    Taken {
+    TakenBlock {
         owner,
         bytes,
         sample: None,
-    }
-}
-
-/// Does the same while samples are taken.
-#[cold]
-#[inline(never)]
-fn reallocating_among_samples(block: usize, bytes: Option<usize>) -> Taken {
-    let sample = take_sample(block);
-    let bytes = bytes.unwrap_or_else(|| match sample {
-        Some(sample) => sample.weight.size as usize,
-        None => match (known_bytes(block), session::usable_bytes()) {
-            // Not the requested size, but near enough to tell growth and an upper bound of copies.
-            (0, Some(usable)) => usable(block),
-            (known, _) => known,
-        },
-    });
-    Taken {
-        owner: sample.is_none().then(|| shadow::take(block)).flatten(),
-        bytes,
-        sample,
-    }
-}
-
-/// Takes the sample at an address out of the set.
-fn take_sample(block: usize) -> Option<Sample> {
-    if !samples::maybe_sampled(block) {
-        None
-    } else if super::writers::is_here() {
-        samples::try_take(block)
-    } else {
-        samples::take(block)
     }
 }
 
@@ -224,30 +176,19 @@ pub(crate) fn reallocated(
 /// Records a realloc while samples are taken, or one of a sampled block.
 #[cold]
 #[inline(never)]
-pub(crate) fn reallocated_among_samples(taken: Taken, old: *mut u8, new: *mut u8, bytes: usize) {
+pub(crate) fn reallocated_among_samples(
+    taken: TakenBlock,
+    old: *mut u8,
+    new: *mut u8,
+    bytes: usize,
+) {
     let start = Start::here();
     if new.is_null() {
-        match taken {
-            Taken {
-                sample: Some(sample),
-                ..
-            } => drop(samples::put(old as usize, sample)),
-            Taken {
-                owner: Some(owner), ..
-            } => drop(shadow::put(old as usize, taken.bytes, owner)),
-            _ => {}
-        }
+        sampled::put_back(taken, old as usize);
         end_realloc();
         return request_failed_at(start, bytes);
     }
-    let word = state::get();
-    // PERF: the address shares its counter with a sample, or there is no sample.
-    if taken.sample.is_none() && taken.owner.is_none() && samples::allocation_passes(word, bytes) {
-        if word & state::COUNTS != 0
-            && let Some(countdown) = samples::countdown_here()
-        {
-            countdown.count_free(taken.bytes);
-        }
+    if sampled::realloc_passes(state::get(), taken, bytes) {
         return end_realloc();
     }
     let moved = Realloc {
@@ -268,12 +209,12 @@ fn end_realloc() {
     }
 }
 
-/// Does the same for a lane that was entered, and makes the copy that a reader asked for meanwhile.
+/// Does the same for a lane that was entered, and looks if it is time.
 #[inline(always)]
 fn end_realloc_in(lane: &'static Lane) {
     lane.end_realloc();
-    if lane.asks.get() {
-        snapshots::look_again(lane);
+    if lane.looks_at(lane.births()) {
+        looks::look(lane);
     }
 }
 
@@ -309,23 +250,24 @@ fn leave(lane: &Lane) {
 
 /// Records the common case of an allocation: a known site and size class, no check of the peak, and
 /// a written page of the shadow map. In all other cases it counts nothing and returns an error,
-/// with the key of the stack if it was found.
+/// with the key of the stack if it was found. Returns the number of the lane's allocations.
 #[inline(always)]
 fn alloc_known(
     lane: &'static Lane,
     start: Start,
     block: usize,
     bytes: usize,
-) -> Result<(), Option<NonZeroU64>> {
+) -> Result<u64, Option<NonZeroU64>> {
     let key = known_key(lane, start).ok_or(None)?;
     let cached = lane.cached(key.get()).ok_or(Some(key))?;
     // SAFETY: cached rows and slots are never unmapped.
     let (row, slot) = unsafe { (&*cached.row, &*cached.slot) };
     let size = bytes as u64;
     let size_count = slot.size_count(size);
+    let all = lane.all();
     if matches!(size_count, SizeCount::New(_))
-        || peak::checks_rise(lane, bytes as i64)
-        || !lane.are_touched(row, clock())
+        || peak::checks_rise(lane, all, bytes as i64)
+        || !are_touched(row, all, clock())
     {
         return Err(Some(key));
     }
@@ -333,9 +275,10 @@ fn alloc_known(
     if let SizeCount::Pair(pair) = size_count {
         add(pair, 1);
     }
-    place.put(bytes, count_alloc(lane, row, cached.site, size));
+    let (owner, births) = count_alloc(lane, row, all, cached.site, size);
+    place.put(bytes, owner);
     thread::set_last_block(block);
-    Ok(())
+    Ok(births)
 }
 
 /// Records the common case of a free. Returns `false` and does nothing in other cases.
@@ -348,14 +291,23 @@ fn free_known(lane: &'static Lane, block: usize, bytes: usize) -> bool {
     let Some(row) = lane.known_row(known.site()) else {
         return false;
     };
-    if !lane.are_touched(row, clock()) || peak::checks_fall(lane, row, bytes as i64) {
+    let all = lane.all();
+    if !are_touched(row, all, clock()) || peak::checks_fall(lane, row, all, bytes as i64) {
         return false;
     }
     if let Some(owner) = known.take() {
-        count_free(lane, row, bytes as u64);
-        count_end(lane, row, owner, block, bytes as u64);
+        count_free(row, all, bytes as u64);
+        count_end(lane, row, all, owner, block, bytes as u64);
     }
     true
+}
+
+/// Looks in a lane that was entered, after an allocation was recorded.
+#[cold]
+#[inline(never)]
+fn look_entered(lane: &'static Lane) {
+    looks::look(lane);
+    leave(lane);
 }
 
 /// Does the rest of an allocation in a lane that was entered.
@@ -369,6 +321,7 @@ fn alloc_entered(
     bytes: usize,
 ) {
     alloc_in(lane, start, key, block, bytes);
+    looks::look(lane);
     leave(lane);
 }
 
@@ -386,13 +339,16 @@ fn alloc_slowly(start: Start, block: usize, bytes: usize, first: First) {
     if state::is_unexamined() {
         return first(block as *mut u8, bytes);
     }
-    slow_path(Event::Alloc(block, bytes), Taken::default(), start);
+    if sampled::allocation_passes(bytes) {
+        return;
+    }
+    slow_path(Event::Alloc(block, bytes), TakenBlock::default(), start);
 }
 
 #[cold]
 #[inline(never)]
 fn realloc_slowly(owner: Option<Owner>, start: Start, moved: Realloc) {
-    let taken = Taken {
+    let taken = TakenBlock {
         owner,
         bytes: moved.old_bytes,
         sample: None,
@@ -404,36 +360,21 @@ fn realloc_slowly(owner: Option<Owner>, start: Start, moved: Realloc) {
 #[cold]
 #[inline(never)]
 fn free_slowly(block: usize, bytes: usize) {
-    let word = state::get();
-    // PERF: the address shares its counter with a sample, or there is no sample.
-    if word & state::FREES_PASS != 0 && is_unknown(block) {
-        let is_counted = word & state::COUNTS == 0
-            || samples::countdown_here()
-                .map(|countdown| countdown.count_free(bytes))
-                .is_some();
-        if is_counted {
-            return;
-        }
+    if sampled::free_passes(state::get(), block, bytes) {
+        return;
     }
     // A free has no stack.
     slow_path(
         Event::Free(block, bytes),
-        Taken::default(),
+        TakenBlock::default(),
         Start::from_registers((0, 0, 0)),
     );
-}
-
-/// Returns `true` if a recording that samples does not know a block.
-fn is_unknown(block: usize) -> bool {
-    !samples::maybe_sampled(block)
-        && shadow::known(block).is_none()
-        && shadow::bytes_elsewhere(block) == 0
 }
 
 /// The slow path, with every check.
 // NOTE: inlined, because an event has little stack.
 #[inline(always)]
-fn slow_path(event: Event, taken: Taken, start: Start) {
+fn slow_path(event: Event, taken: TakenBlock, start: Start) {
     if counting::measure(event) && !thread::passes_over() {
         net::measuring(false);
     }
@@ -445,7 +386,7 @@ fn slow_path(event: Event, taken: Taken, start: Start) {
 /// Records an event; `taken` is the block to be reallocated. Returns `false` if nothing records, or
 /// if this event is not recorded.
 #[inline(never)]
-fn record(event: Event, taken: Taken, start: Start) -> bool {
+fn record(event: Event, taken: TakenBlock, start: Start) -> bool {
     let mut word = state::get();
     if word & state::RECORD == 0 {
         return false;
@@ -478,15 +419,32 @@ fn record(event: Event, taken: Taken, start: Start) -> bool {
     state::is_recording() && run(event, taken, lane, start, word)
 }
 
+/// Records an event in a lane, and looks after an allocation. Returns `false` if it is not
+/// recorded.
+fn run(event: Event, taken: TakenBlock, lane: &'static Lane, start: Start, word: u32) -> bool {
+    let is_recorded = record_in(event, taken, lane, start, word);
+    if !matches!(event, Event::Free(..)) {
+        looks::look(lane);
+    }
+    is_recorded
+}
+
 /// Records an event in a lane. While recording is paused, or the thread works for heapglass itself,
 /// new blocks are skipped (returns `false`) and known blocks are followed.
-fn run(event: Event, taken: Taken, lane: &'static Lane, start: Start, word: u32) -> bool {
+#[inline(always)]
+fn record_in(
+    event: Event,
+    taken: TakenBlock,
+    lane: &'static Lane,
+    start: Start,
+    word: u32,
+) -> bool {
     let passes_over = thread::passes_over();
     let paused = word & state::PAUSED != 0 || passes_over;
     // A block that became a sample may be reallocated while the mode changes.
     if word & state::SAMPLE != 0 || taken.sample.is_some() {
-        let counts = word & state::COUNTS != 0 && !passes_over;
-        return run_among_samples(event, taken, (lane, start), (paused, counts));
+        let counting = if passes_over { 0 } else { word };
+        return sampled::record((lane, start), event, taken, (paused, counting), free_in);
     }
     let owner = taken.owner;
     match (event, owner) {
@@ -503,72 +461,39 @@ fn run(event: Event, taken: Taken, lane: &'static Lane, start: Start, word: u32)
     true
 }
 
-/// Does the same while samples are taken. The inlined code passes on what needs no report.
-#[cold]
-#[inline(never)]
-fn run_among_samples(
-    event: Event,
-    taken: Taken,
-    (lane, start): (&'static Lane, Start),
-    (paused, counts): (bool, bool),
-) -> bool {
-    match event {
-        Event::Alloc(..) if paused => return false,
-        Event::Alloc(block, bytes) => sampled::allocated(lane, start, block, bytes),
-        Event::Free(block, bytes) => {
-            if counts {
-                lane.countdown.count_free(bytes);
-            }
-            // The thread may have allocated since without a report.
-            match samples::take(block) {
-                Some(sample) => sampled::freed(lane, block, sample),
-                None if is_unknown(block) => return false,
-                None => {
-                    thread::set_last_block(0);
-                    free_in(lane, block, bytes);
-                }
-            }
-        }
-        Event::Realloc(moved) => {
-            if counts {
-                lane.countdown.count_free(moved.old_bytes);
-            }
-            let old = match (taken.sample, taken.owner) {
-                (Some(sample), _) => sampled::Old::Sampled(sample),
-                (None, Some(owner)) => sampled::Old::Exact(owner),
-                (None, None) => sampled::Old::Unknown,
-            };
-            sampled::reallocated(lane, start, old, moved, paused);
-        }
-    }
-    true
+/// Returns `true` if the row of a site and that of all events were saved since the clock advanced.
+#[inline(always)]
+fn are_touched(row: &Row, all: &Row, now: Clock) -> bool {
+    row.clock.load(Relaxed) == now && all.clock.load(Relaxed) == now
 }
 
-/// Counts an allocation in rows whose values were saved. Returns the block's owner.
+/// Counts an allocation in rows whose values were saved. Returns the block's owner, and the number
+/// of the lane's allocations. `all` is the row of all events.
+///
+/// PERF: the row of all events is read from the lane once per event and passed.
 #[inline(always)]
-fn count_alloc(lane: &'static Lane, row: &Row, site: u32, size: u64) -> Owner {
-    let all = lane.all();
+fn count_alloc(lane: &'static Lane, row: &Row, all: &Row, site: u32, size: u64) -> (Owner, u64) {
     let birth = all.total_blocks.load(Relaxed).wrapping_add(1);
     accounting::allocated(owned(row), size);
     accounting::allocated(owned(all), size);
-    Owner::new(site, lane.bits, birth as u32)
+    (Owner::new(site, lane.bits, birth as u32), birth)
 }
 
 /// Counts a free in rows whose values were saved.
 #[inline(always)]
-fn count_free(lane: &'static Lane, row: &Row, size: u64) {
+fn count_free(row: &Row, all: &Row, size: u64) {
     accounting::freed(owned(row), size);
-    accounting::freed(owned(lane.all()), size);
+    accounting::freed(owned(all), size);
 }
 
 /// Counts the lifetime of a freed block.
 #[inline(always)]
-fn count_end(lane: &'static Lane, row: &Row, owner: Owner, block: usize, size: u64) {
+fn count_end(lane: &'static Lane, row: &Row, all: &Row, owner: Owner, block: usize, size: u64) {
     if thread::take_last_block(block) {
         accounting::was_temporary(owned(row), size);
-        accounting::was_temporary(owned(lane.all()), size);
+        accounting::was_temporary(owned(all), size);
     }
-    match lane.lifetime(owner) {
+    match lane.lifetime(owner, all) {
         Lifetime::Here(lifetime) => {
             add(&row.lifetime, lifetime);
             add(&row.lifetime_blocks, 1);
@@ -590,7 +515,8 @@ fn alloc_in(
     lane.count_size(slot, size);
     let owner = peak::around(lane, Some(row), bytes as i64, || {
         lane.touch_both(site, row, clock());
-        count_alloc(lane, row, site, size)
+        let (owner, _) = count_alloc(lane, row, lane.all(), site, size);
+        owner
     });
     thread::set_last_block(block);
     if !shadow::put(block, bytes, owner) {
@@ -615,13 +541,13 @@ fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
         known.map(Known::take);
         return unattributed_free(lane.unattributed(), size);
     }
-    let row = lane.row_of(owner.site());
+    let (row, all) = (lane.row_of(owner.site()), lane.all());
     peak::around(lane, Some(row), -(bytes as i64), || {
         known.map(Known::take);
         lane.touch_both(owner.site(), row, clock());
-        count_free(lane, row, size);
+        count_free(row, all, size);
     });
-    count_end(lane, row, owner, block, size);
+    count_end(lane, row, all, owner, block, size);
 }
 
 /// Records a realloc of an unknown block as a new block.
@@ -712,7 +638,7 @@ fn unattributed_alloc(row: &Row, lane: u32, block: usize, bytes: usize) {
 /// it has none yet. Returns `false` if the recording was finished in the meantime.
 #[cold]
 #[inline(never)]
-fn miss(session: &Session, event: Event, taken: Taken) -> bool {
+fn miss(session: &Session, event: Event, taken: TakenBlock) -> bool {
     const LANE: u32 = LANES as u32;
     if state::samples() {
         // A new block is no sample. A sample that is freed here stays until its address is used

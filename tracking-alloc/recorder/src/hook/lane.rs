@@ -6,6 +6,7 @@
 //! our own is needed, and late frees are still counted in the lane.
 
 mod all;
+mod pace;
 mod sample_records;
 mod size_class;
 mod sizes;
@@ -14,6 +15,7 @@ mod turning;
 mod visited;
 
 pub(super) use all::{forget_all, lane_at, lanes, publish, reset_limits, rows_of};
+use pace::Pace;
 pub(super) use sample_records::{add_allocated, add_freed, touch_samples};
 pub(super) use slots::{SizeCount, Slot};
 pub(super) use turning::{MOST_SKIPS, STEP, Turning};
@@ -31,7 +33,7 @@ use std::ptr::{NonNull, null, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, Ordering::*, compiler_fence};
 use tracking_alloc_recording::MAX_SCOPES;
 use tracking_alloc_recording::{
-    self as recording, InFlight, LANES, MAX_FRAMES, MAX_LANES, MAX_SITES, Row,
+    self as recording, Clock, InFlight, LANES, MAX_FRAMES, MAX_LANES, MAX_SITES, Row,
 };
 
 /// Bit of a lane's tag: its owner measures. No state of a recording has this bit.
@@ -86,15 +88,18 @@ pub(crate) struct Lane {
     pub(super) fixed: *const [Row; 3],
     /// The block that the owner is reallocating.
     pub(super) in_flight: InFlight,
-    /// A reader asked for a copy of the process while the owner was reallocating.
-    pub(super) asks: Cell<bool>,
     pub(super) cache: *mut [Cached; 2],
     /// The pages of the cache that were written, one bit each.
     cache_pages: Cell<u32>,
-    /// Net bytes at the last check.
-    pub(super) checked: Cell<i64>,
-    /// The lane makes a check before its net is this far from `checked`.
+    /// The lane makes a check before its net is this far from what it was at the last check.
     pub(super) step: Cell<i64>,
+    /// The net at the last check, less the step: a fall to this net needs a check.
+    pub(super) floor: Cell<i64>,
+    /// The net at the last check, plus the step: a rise to this net needs a check.
+    pub(super) ceiling: Cell<i64>,
+    /// The number of allocations from which on the owner looks: see [`looks`](super::looks).
+    look_at: Cell<u64>,
+    pub(super) pace: Pace,
     /// A fall from this net or above may be the fall from a new peak.
     pub(super) limit: AtomicI64,
     pub(super) turning: Turning,
@@ -192,6 +197,29 @@ impl Lane {
         }
     }
 
+    /// Notes the lane's net at its own check.
+    pub(super) fn checked(&self, net: i64) {
+        self.floor.set(net - self.step.get());
+        self.ceiling.set(net + self.step.get());
+    }
+
+    /// Returns the number of allocations so far.
+    #[inline(always)]
+    pub(super) fn births(&self) -> u64 {
+        self.all().total_blocks.load(Relaxed)
+    }
+
+    /// Returns `true` if the owner looks after so many allocations.
+    #[inline(always)]
+    pub(super) fn looks_at(&self, births: u64) -> bool {
+        births >= self.look_at.get()
+    }
+
+    /// Makes the owner look after so many more allocations.
+    pub(super) fn look_after(&self, allocations: u64) {
+        self.look_at.set(self.births() + allocations);
+    }
+
     /// Returns `true` if the lane belongs to the recording with this tag.
     #[inline(always)]
     pub(super) fn is_of(&self, tag: u32) -> bool {
@@ -269,7 +297,7 @@ impl Lane {
     /// Saves a row's values for the peak and for checkpoints taken since, before the row changes.
     /// `now` is the clock, read once per event.
     #[inline(always)]
-    pub(super) fn touch(&'static self, site: u32, row: &Row, now: u64) {
+    pub(super) fn touch(&'static self, site: u32, row: &Row, now: Clock) {
         if let Some(then) = touch(row, now) {
             self.save_checkpoints(site, row, then);
         }
@@ -277,15 +305,9 @@ impl Lane {
 
     /// Calls [`touch`](Self::touch) for the row of a site, and saves the row of all events, whose
     /// checkpoints are those of the recording.
-    pub(super) fn touch_both(&'static self, site: u32, row: &Row, now: u64) {
+    pub(super) fn touch_both(&'static self, site: u32, row: &Row, now: Clock) {
         self.touch(site, row, now);
         let _ = touch(self.all(), now);
-    }
-
-    /// Returns `true` if both rows were saved since the clock advanced.
-    #[inline(always)]
-    pub(super) fn are_touched(&self, row: &Row, now: u64) -> bool {
-        row.clock.load(Relaxed) == now && self.all().clock.load(Relaxed) == now
     }
 
     /// Returns the entries in which a key may be.
@@ -318,16 +340,16 @@ impl Lane {
         unsafe { *pair = [cached, (*pair)[0]] }
     }
 
-    /// Returns the lifetime of a block that this thread now frees.
+    /// Returns the lifetime of a block that this thread now frees. `all` is the row of all events.
     #[inline(always)]
-    pub(super) fn lifetime(&self, owner: Owner) -> Lifetime {
+    pub(super) fn lifetime(&self, owner: Owner, all: &Row) -> Lifetime {
         if !owner.has_birth() {
             return Lifetime::Unknown;
         }
         if !owner.is_of(self.bits) {
             return Lifetime::Elsewhere;
         }
-        let births = self.all().total_blocks.load(Relaxed);
+        let births = all.total_blocks.load(Relaxed);
         if births >> KNOWN_BITS != 0 || !Owner::tells_lane(self.number) {
             return self.long_lifetime(owner, births);
         }

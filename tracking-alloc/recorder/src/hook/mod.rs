@@ -3,10 +3,13 @@
 //! The hook never allocates through the observed allocator, never panics, takes no lock on its hot
 //! path, and keeps `errno`. An allocation is forwarded first and then recorded; a free is recorded
 //! first and then forwarded. A realloc is one event.
+//!
+//! The reasons for its choices are in `docs/src/decisions/events.md`.
 
 mod event;
 mod here;
 mod lane;
+mod looks;
 mod net;
 mod owner;
 mod peak;
@@ -19,7 +22,7 @@ mod visits;
 mod writers;
 
 pub(crate) use event::{
-    Taken, allocated, freed, freed_unsized, reallocated, reallocated_among_samples, reallocating,
+    allocated, freed, freed_unsized, reallocated, reallocated_among_samples, reallocating,
     request_failed,
 };
 #[cfg(captures)]
@@ -30,8 +33,9 @@ pub(crate) use peak::{
     start_paused,
 };
 pub(crate) use resident::{forget as forget_resident, read as read_resident};
+pub(crate) use sampled::TakenBlock;
 pub(crate) use signal::{forget_signals, install_signals, remove_signals};
-pub use snapshots::NoSnapshot;
+
 pub(crate) use snapshots::{
     attach, forget as forget_snapshots, take_at_end, take_at_mark, take_now, wants_end,
 };

@@ -183,6 +183,7 @@ impl Lane {
         self.limits.set_stack(stack);
         self.limits.forget_foreign();
         self.since_births.set(all.total_blocks.load(Relaxed));
+        self.look_after(0);
         sums_of(all).store(&record.since);
         record.since_clock.store(CLOCK.load(Relaxed), Relaxed);
         record

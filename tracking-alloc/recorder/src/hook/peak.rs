@@ -41,6 +41,8 @@
 //! are part of `E(k) = sum over i of u(i,k) - a(i,k)`, which leaves out the lane that checked.
 //! Therefore `bound` is the largest of all `V(k)`, and of `V(k) + E(k)` for the check that set the
 //! maximum. `bound - reported` bounds the error in both directions.
+//!
+//! The reasons for its choices are in `docs/src/decisions/peak.md`.
 
 mod changes;
 mod lanes;
@@ -55,7 +57,9 @@ use crate::session::{self, CLOCK, Moments, Timeline, net_bytes};
 use crate::sys;
 use lanes::Sums;
 use std::sync::atomic::{Ordering::*, fence};
-use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Header, Point, Row, checkpoint_kind, mode};
+use tracking_alloc_recording::{
+    Header, MOST_ENTRIES_OF_A_MOMENT, Point, Row, checkpoint_kind, mode,
+};
 
 pub(crate) use changes::sample;
 pub(crate) use pauses::{end_last_pause, set_paused, start_paused};
@@ -82,17 +86,18 @@ pub(crate) struct PeakChecks {
     pub(crate) timeline: Timeline,
 }
 
-/// Returns `true` if an event that increases the lane's net needs a check.
+/// Returns `true` if an event that increases the lane's net needs a check. `all` is the lane's row
+/// of all events.
 #[inline(always)]
-pub(super) fn checks_rise(lane: &'static Lane, bytes: i64) -> bool {
-    net_bytes(lane.all()) + bytes - lane.checked.get() >= lane.step.get()
+pub(super) fn checks_rise(lane: &'static Lane, all: &Row, bytes: i64) -> bool {
+    net_bytes(all) + bytes >= lane.ceiling.get()
 }
 
 /// Returns `true` if an event that decreases the lane's net needs a check: the change is large, or
-/// falls from a new maximum. `row` is the only row that changes.
+/// falls from a new maximum. `row` is the only row that changes, besides that of all events.
 #[inline(always)]
-pub(super) fn checks_fall(lane: &'static Lane, row: &'static Row, bytes: i64) -> bool {
-    let net = net_bytes(lane.all());
+pub(super) fn checks_fall(lane: &'static Lane, row: &'static Row, all: &Row, bytes: i64) -> bool {
+    let net = net_bytes(all);
     goes_far(lane, net - bytes)
         || net >= lane.limit.load(Relaxed) && !turns_again(lane, Some(row), net)
 }
@@ -100,12 +105,12 @@ pub(super) fn checks_fall(lane: &'static Lane, row: &'static Row, bytes: i64) ->
 /// Returns `true` if a fall to this net leaves the lane's step.
 #[inline(always)]
 fn goes_far(lane: &'static Lane, net: i64) -> bool {
-    lane.checked.get() - net >= lane.step.get()
+    net <= lane.floor.get()
 }
 
 /// Applies an event that increases the lane's net, with the check that it needs.
 fn around_rise<R>(lane: &'static Lane, bytes: i64, apply: impl FnOnce() -> R) -> R {
-    let checks = checks_rise(lane, bytes).then(|| PEAK_CHECKS.lock());
+    let checks = checks_rise(lane, lane.all(), bytes).then(|| PEAK_CHECKS.lock());
     let applied = apply();
     if let Some(mut checks) = checks {
         checks.check(lane);
@@ -165,11 +170,28 @@ pub(super) fn around<R>(
 }
 
 /// Does what may follow a check, after the peak lock was released.
+// NOTE: never inlined, because `cargo instructions` leaves this function out.
+#[inline(never)]
 fn after_check(lane: &'static Lane) {
     resident::read_if_due();
     pauses::look();
     snapshots::look(lane);
     snapshots::look_at_peak(lane, Moment::AfterPeak);
+}
+
+/// Stores the time, and does what else may follow a check, at a [look](super::looks). It is no
+/// check: the peak depends on live bytes alone and not on the time. The caller is inside the hook,
+/// between two events of the lane, and holds no lock other than a lane's.
+#[cold]
+#[inline(never)]
+pub(super) fn note_time_and_serve(lane: &'static Lane) {
+    let mut checks = PEAK_CHECKS.lock();
+    checks.note_time();
+    lane.read_name();
+    drop(checks);
+    resident::read_if_due();
+    pauses::look();
+    snapshots::look(lane);
 }
 
 /// Handles a fall from a possible new maximum.
@@ -300,7 +322,7 @@ impl PeakChecks {
     /// Updates a lane after its own check, or after a fall by its step or more, under the same
     /// lock.
     fn checked(&mut self, lane: &'static Lane, net: i64) {
-        lane.checked.set(net);
+        lane.checked(net);
         self.lanes.checked(lane, net);
         let (record, all) = (lane.record(), lane.all());
         record.checked_bytes.store(net, Relaxed);
@@ -343,10 +365,33 @@ impl PeakChecks {
             self.peak = sums.bytes;
             self.peak_blocks = sums.blocks;
             self.peak_ns = ns;
-            CLOCK.store(CLOCK.load(Relaxed) + (1 << CLOCK_CHECKPOINT_BITS), Release);
+            CLOCK.store(CLOCK.load(Relaxed).next_epoch(), Release);
         }
         crate::counting::note_rows(sums.bytes, sums.blocks);
         sums
+    }
+
+    /// Stores the time, and takes the points of the timeline that are due.
+    fn note_time(&mut self) {
+        let Some(header) = session::header() else {
+            return;
+        };
+        self.timeline.tick();
+        let sums = self.lanes.sums();
+        let moment = self.moment(&sums, header);
+        if self.timeline.note(header, moment).is_some() {
+            resident::point_taken();
+        }
+        resident::note_size(header);
+    }
+
+    /// Returns live bytes, live blocks and total bytes, for the timeline.
+    fn moment(&mut self, sums: &Sums, header: &Header) -> (u64, u64, u64) {
+        (
+            sums.bytes.max(0) as u64,
+            sums.blocks.max(0) as u64,
+            self.total_bytes(sums, header),
+        )
     }
 
     /// Publishes the results of this check to readers of the recording, and takes the points of the
@@ -360,19 +405,15 @@ impl PeakChecks {
         header.peak_bound_bytes.store(self.bound, Relaxed);
         let most_lanes = header.most_lanes.load(Relaxed).max(sums.lanes);
         header.most_lanes.store(most_lanes, Relaxed);
-        let moment = (
-            sums.bytes.max(0) as u64,
-            sums.blocks.max(0) as u64,
-            self.total_bytes(sums, header),
-        );
+        let moment = self.moment(sums, header);
         let visit = self.timeline.visit(header, moment);
         if visit.took_point {
             resident::point_taken();
         }
+        resident::note_size(header);
         if visit.took_checkpoint {
-            // Its number is the lower part of the clock.
-            let clock = CLOCK.load(Relaxed);
-            CLOCK.store(clock & !0xffff | self.timeline.checkpoints(), Release);
+            let number = self.timeline.checkpoints();
+            CLOCK.store(CLOCK.load(Relaxed).at_checkpoint(number), Release);
         }
         header.clock.store(CLOCK.load(Relaxed), Release);
     }
@@ -424,9 +465,11 @@ pub(crate) fn check_peak_now(checks: &mut PeakChecks, force_point: bool) {
     checks.publish(&sums);
 }
 
-/// Takes a checkpoint at the end of an outermost phase, unless there was one just before.
+/// Takes a checkpoint at the end of an outermost phase, unless there was one just before. The end
+/// of a phase that is entered often is no moment, but a check: so the timeline goes on in a program
+/// whose live bytes stay the same.
 pub(crate) fn phase_ended(scope: u32) {
-    if !session::may_follow_phase() {
+    if !session::may_follow_phase() && !session::may_check_after_phase() {
         return;
     }
     let Some(_inside) = super::Inside::enter() else {
@@ -435,11 +478,24 @@ pub(crate) fn phase_ended(scope: u32) {
     let Some(record) = session::scope_record(scope) else {
         return;
     };
+    let is_moment = record.entered.load(Relaxed) <= MOST_ENTRIES_OF_A_MOMENT;
+    let may_check = if is_moment {
+        session::may_follow_phase()
+    } else {
+        session::may_check_after_phase()
+    };
+    if !may_check {
+        return;
+    }
     let _errno = sys::Errno::keep();
     let mut checks = PEAK_CHECKS.lock();
-    let name = record.name.load(Relaxed);
-    checks
-        .timeline
-        .want_checkpoint(checkpoint_kind::PHASE, name);
+    if is_moment {
+        let name = record.name.load(Relaxed);
+        checks
+            .timeline
+            .want_checkpoint(checkpoint_kind::PHASE, name);
+    } else {
+        checks.timeline.defer_checks_after_phases();
+    }
     check_peak_now(&mut checks, false);
 }

@@ -5,16 +5,16 @@
 //! sample are in the shadow map, and are followed as before.
 
 use super::here::site_here;
-use super::lane::{Lane, Slot, add_allocated, add_freed, touch_samples};
-use super::peak;
-use crate::accounting::{self, Realloc};
+use super::lane::{self, Lane, Slot, add_allocated, add_freed, touch_samples};
+use super::{looks, peak};
+use crate::accounting::{self, Event, Realloc};
 use crate::samples::{self, Sample, Weight};
 use crate::session::{self, clock, owned};
 use crate::shadow::{self, Owner};
 use crate::stack::Start;
 use crate::{state, thread};
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, Samples};
+use tracking_alloc_recording::{Clock, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, Samples};
 
 /// The place in a lane where the figures of a site are counted.
 #[derive(Clone, Copy)]
@@ -67,7 +67,7 @@ impl Counted {
     }
 
     /// Saves what the peak and checkpoints need, before the figures change.
-    fn touch(self, lane: &'static Lane, now: u64) {
+    fn touch(self, lane: &'static Lane, now: Clock) {
         if let Some(samples) = self.samples {
             touch_samples(samples, now);
         }
@@ -91,8 +91,147 @@ impl Counted {
     }
 }
 
+/// The block that a realloc takes out of the recording.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TakenBlock {
+    /// The owner of a block in the shadow map.
+    pub(crate) owner: Option<Owner>,
+    /// The size of the block, if it is known.
+    pub(crate) bytes: usize,
+    /// The block as a sample.
+    pub(crate) sample: Option<Sample>,
+}
+
+/// Returns the size of a block that the recording knows, or 0.
+pub(super) fn known_bytes(block: usize) -> usize {
+    match shadow::known(block) {
+        Some(known) => known.bytes(),
+        None => shadow::bytes_elsewhere(block),
+    }
+}
+
+/// Takes a block out of the recording before its realloc is forwarded. `bytes` is its size, if the
+/// caller knows it.
+#[cold]
+#[inline(never)]
+pub(super) fn reallocating(block: usize, bytes: Option<usize>) -> TakenBlock {
+    let sample = take_sample(block);
+    let bytes = bytes.unwrap_or_else(|| match sample {
+        Some(sample) => sample.weight.size as usize,
+        None => match (known_bytes(block), session::usable_bytes()) {
+            // Not the requested size, but near enough to tell growth and an upper bound of copies.
+            (0, Some(usable)) => usable(block),
+            (known, _) => known,
+        },
+    });
+    TakenBlock {
+        owner: sample.is_none().then(|| shadow::take(block)).flatten(),
+        bytes,
+        sample,
+    }
+}
+
+/// Takes the sample at an address out of the set.
+fn take_sample(block: usize) -> Option<Sample> {
+    if !samples::maybe_sampled(block) {
+        None
+    } else if super::writers::is_here() {
+        samples::try_take(block)
+    } else {
+        samples::take(block)
+    }
+}
+
+/// Enters a block again whose realloc failed.
+pub(super) fn put_back(taken: TakenBlock, block: usize) {
+    if let Some(sample) = taken.sample {
+        samples::put(block, sample);
+    } else if let Some(owner) = taken.owner {
+        shadow::put(block, taken.bytes, owner);
+    }
+}
+
+/// Returns `true` if a realloc to `bytes` need not be recorded. Then it was counted.
+///
+/// PERF: the address shares its counter with a sample, or there is no sample.
+pub(super) fn realloc_passes(word: u32, taken: TakenBlock, bytes: usize) -> bool {
+    let passes =
+        taken.sample.is_none() && taken.owner.is_none() && samples::allocation_passes(word, bytes);
+    if passes {
+        samples::freed_here(word, taken.bytes);
+    }
+    passes
+}
+
+/// Returns `true` if an allocation need not be recorded. Then it was counted.
+pub(super) fn allocation_passes(bytes: usize) -> bool {
+    let word = state::get();
+    // While the thread has a countdown, it has a lane of its own.
+    word & state::ALLOCS_PASS != 0
+        && samples::countdown_here().is_some()
+        && lane::own()
+            .is_some_and(|lane| looks::passes_among_samples(lane, bytes, word & state::COUNTS != 0))
+}
+
+/// Returns `true` if a free need not be recorded. Then it was counted.
+///
+/// PERF: the address shares its counter with a sample, or there is no sample.
+pub(super) fn free_passes(word: u32, block: usize, bytes: usize) -> bool {
+    word & state::FREES_PASS != 0 && is_unknown(block) && samples::freed_here(word, bytes)
+}
+
+/// Returns `true` if a recording that samples does not know a block.
+fn is_unknown(block: usize) -> bool {
+    !samples::maybe_sampled(block)
+        && shadow::known(block).is_none()
+        && shadow::bytes_elsewhere(block) == 0
+}
+
+/// Records an event in a lane. Returns `false` if it is not recorded. `counting` is the state word,
+/// or 0 if frees are not counted. `free_exact` records the free of a block from before the first
+/// sample.
+///
+/// The inlined code passes on what needs no report.
+#[cold]
+#[inline(never)]
+pub(super) fn record(
+    (lane, start): (&'static Lane, Start),
+    event: Event,
+    taken: TakenBlock,
+    (is_paused, counting): (bool, u32),
+    free_exact: fn(&'static Lane, usize, usize),
+) -> bool {
+    match event {
+        Event::Alloc(..) if is_paused => return false,
+        Event::Alloc(block, bytes) => allocated(lane, start, block, bytes),
+        Event::Free(block, bytes) => {
+            lane.countdown.freed(counting, bytes);
+            // The thread may have allocated since without a report.
+            match samples::take(block) {
+                Some(sample) => freed(lane, block, sample),
+                None if is_unknown(block) => return false,
+                None => {
+                    thread::set_last_block(0);
+                    free_exact(lane, block, bytes);
+                }
+            }
+        }
+        Event::Realloc(moved) => {
+            lane.countdown.freed(counting, moved.old_bytes);
+            let old = match (taken.sample, taken.owner) {
+                (Some(sample), _) => Old::Sampled(sample),
+                (None, Some(owner)) => Old::Exact(owner),
+                (None, None) => Old::Unknown,
+            };
+            reallocated(lane, start, old, moved, is_paused);
+        }
+    }
+    true
+}
+
 /// Counts an allocation, and records it if the countdown runs out.
-pub(super) fn allocated(lane: &'static Lane, start: Start, block: usize, bytes: usize) {
+#[inline(never)]
+fn allocated(lane: &'static Lane, start: Start, block: usize, bytes: usize) {
     if let Some(weight) = count(lane, bytes) {
         let counted = Counted::here(lane, start, weight);
         peak::around(lane, Some(counted.row), bytes_of(weight), || {
@@ -128,7 +267,9 @@ fn tell_freed(block: usize, weight: Weight) {
 /// Counts a block. Returns its weight if it is a sample.
 fn count(lane: &'static Lane, bytes: usize) -> Option<Weight> {
     let counts = state::get() & state::COUNTS != 0;
-    lane.countdown.count(bytes as u64, counts, lane.number)
+    let share = lane.pace.distance().into();
+    lane.countdown
+        .count(bytes as u64, counts, lane.number, share)
 }
 
 fn bytes_of(weight: Weight) -> i64 {
@@ -160,7 +301,8 @@ fn follow(lane: &'static Lane, block: usize, site: u32, weight: Weight, birth: u
 const NEVER_TEMPORARY: u64 = u64::MAX;
 
 /// Records the free of a sampled block.
-pub(super) fn freed(lane: &'static Lane, block: usize, sample: Sample) {
+#[inline(never)]
+fn freed(lane: &'static Lane, block: usize, sample: Sample) {
     tell_freed(block, sample.weight);
     free(lane, Some(block), sample);
 }
@@ -181,7 +323,7 @@ fn free(lane: &'static Lane, block: Option<usize>, sample: Sample) {
 
 /// The block that a realloc takes away, as far as the recording knows it.
 #[derive(Clone, Copy)]
-pub(super) enum Old {
+enum Old {
     Unknown,
     Sampled(Sample),
     /// Recorded before the first sample.
@@ -190,19 +332,22 @@ pub(super) enum Old {
 
 /// Records a realloc as one event: a free of the old block, and a new block with a draw of its own.
 /// While recording is paused, nothing is drawn, and a sampled block stays one.
-pub(super) fn reallocated(
-    lane: &'static Lane,
-    start: Start,
-    old: Old,
-    realloc: Realloc,
-    is_paused: bool,
-) {
+// NOTE: never inlined, like the other two, because its frame is large.
+#[inline(never)]
+fn reallocated(lane: &'static Lane, start: Start, old: Old, realloc: Realloc, is_paused: bool) {
     let weight = match old {
         Old::Sampled(sample) if is_paused => Some(sample.weight.resized(realloc.bytes as u64)),
         _ if is_paused => None,
         _ => count(lane, realloc.bytes),
     };
     let new = weight.map(|weight| (Counted::here(lane, start, weight), weight));
+    count_realloc(lane, old, new, realloc);
+}
+
+/// Counts a realloc; `new` is the new block if it is a sample.
+// NOTE: never inlined, so that its frame is not there while the stack is walked.
+#[inline(never)]
+fn count_realloc(lane: &'static Lane, old: Old, new: Option<(Counted, Weight)>, realloc: Realloc) {
     let old_sample = match old {
         Old::Sampled(sample) => Some((Counted::known(lane, sample.site), sample.weight)),
         _ => None,
@@ -218,7 +363,7 @@ pub(super) fn reallocated(
         Old::Exact(_) => realloc.old_bytes as i64,
         Old::Unknown => 0,
     };
-    let difference = weight.map_or(0, bytes_of) - old_bytes;
+    let difference = new.map_or(0, |(_, weight)| bytes_of(weight)) - old_bytes;
     if new.is_some() || old_bytes != 0 {
         peak::around(lane, None, difference, || {
             let now = clock();

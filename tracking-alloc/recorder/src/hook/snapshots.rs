@@ -7,8 +7,8 @@
 //! There is no thread that waits for requests.
 //!
 //! 1. The reader writes `forced` and `reader`, then increments `request`.
-//! 2. The next thread that checks the peak, sets a mark or ends a realloc after such a check
-//!    notices the request and makes the copy. (A program that allocates nothing notices none.)
+//! 2. The next thread that checks the peak or [looks](super::looks) notices the request and makes
+//!    the copy. (A program that allocates nothing notices none.)
 //!    Without a request, a copy is made for other [triggers](snapshot_trigger): a peak above
 //!    `peak_above`, a mark with a hash in `marks`, the end of the recording, a signal.
 //! 3. The recorder writes its words, then increments `answers`. If `status` is
@@ -17,10 +17,13 @@
 //!    also ends when the reader does, and after [`LONGEST`].
 //! 5. The recorder reaps the copy at a later check.
 //!
-//! While there is a copy, a request waits. At a peak and at the end of the recording there may be
-//! two, once the reader has seen the first: a peak does not come again, and the program does not
-//! wait at its end. The program itself takes a snapshot with [`snapshot`](crate::snapshot). This
-//! and all other triggers add an answer that leaves `answered` unchanged. After the copy of a peak,
+//! While there is a copy, a request waits. At a peak, at the end of the recording, and when the
+//! program itself takes a snapshot with [`snapshot`](crate::snapshot), there may be more, once the
+//! reader has seen the last: a peak does not come again, and the program does not wait long at a
+//! mark. What a mark or the end has no copy of is counted (`Header::missed_snapshots`). A
+//! snapshot that the program takes also replaces the copy of a peak that the reader has not seen
+//! for [some time](LONGEST_WAIT_NS); the recorder then makes another copy of a peak. These triggers
+//! add an answer that leaves `answered` unchanged. After the copy of a peak,
 //! the next one is that of a peak larger by a quarter; a copy of a peak that the reader has not
 //! seen by then is ended, and its answer is lost. A peak at which no thread made a copy, because
 //! others were the first to free, has one at the next check if little was freed by then.
@@ -47,19 +50,22 @@ pub(crate) use environment::attach;
 use super::lane::{self, Lane};
 use super::signal::SNAPSHOT;
 use super::writers::{self, Inside};
+use crate::NoSnapshot;
 use crate::session;
 use crate::session::net_bytes;
 use crate::state;
 use crate::sys::{self, Errno, Lock};
-use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use std::time::Duration;
 use tracking_alloc_recording::{Exchange, mark_hash, snapshot_status, snapshot_trigger};
 
 /// The copy ends after this time at the latest.
 const LONGEST: Duration = Duration::from_secs(600);
-/// The longest wait for the reader of the last copy, in nanoseconds.
+/// The longest wait at a mark for the reader of the last copy, in nanoseconds.
 const LONGEST_WAIT_NS: u64 = 3_000_000_000;
+/// The same for a snapshot that the program takes itself, and for that of the end: they never come
+/// again.
+const LONGEST_LAST_WAIT_NS: u64 = 60_000_000_000;
 /// The time between two attempts to reap a copy, in nanoseconds.
 const REAP_NS: u64 = 1_000_000;
 
@@ -78,62 +84,19 @@ static NEXT_PEAK: AtomicU64 = AtomicU64::new(0);
 /// little stack.
 static MAKING: Lock<[u8; 4096]> = Lock::new([0; 4096]);
 
-/// The reason why there is no snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum NoSnapshot {
-    /// Nothing is recorded, or the call came from a signal handler that interrupted the recorder.
-    NotRecording,
-    /// No reader is attached to the recording, or it has ended.
-    NoReader,
-    /// A filter of system calls (seccomp) may kill the program for making a copy.
-    Sandbox,
-    /// The process is not dumpable, so no other process may read its memory.
-    NotDumpable,
-    /// The kernel is older than Linux 5.9, or a filter of system calls refuses `close_range`.
-    OldKernel,
-    /// The copy could not be made; the number is the `errno`.
-    CloneFailed(i32),
-    /// `HEAPGLASS_PREALLOC` forbids the system calls that the copy needs.
-    Preallocated,
-    /// The reader has not finished with the last copy.
-    Busy,
-    /// The recording takes samples, so most blocks are unknown.
-    Samples,
-}
-
-impl fmt::Display for NoSnapshot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NoSnapshot::NotRecording => f.write_str("no snapshot: nothing is recorded"),
-            NoSnapshot::NoReader => f.write_str("no snapshot: no reader is attached to the recording"),
-            NoSnapshot::Sandbox => f.write_str("no snapshot: the program has a filter of system calls that may kill it for making a copy of itself; force it with `heapglass run --force-snapshot` if the filter allows `clone`"),
-            NoSnapshot::NotDumpable => f.write_str("no snapshot: the process is not dumpable, so no other process may read its memory; remove PR_SET_DUMPABLE, or do not change the user"),
-            NoSnapshot::OldKernel => f.write_str("no snapshot: the system call close_range is not available; use Linux 5.9 or newer, or a container that allows it"),
-            NoSnapshot::CloneFailed(errno) => write!(f, "no snapshot: the process cannot be copied (errno {errno}); raise the limit of processes or memory"),
-            NoSnapshot::Preallocated => f.write_str("no snapshot: HEAPGLASS_PREALLOC forbids the system calls that it needs; remove the variable"),
-            NoSnapshot::Samples => f.write_str("no snapshot: the recording takes samples, so most blocks are unknown; record in mode `exact`"),
-            NoSnapshot::Busy => f.write_str("no snapshot: the reader has not finished with the last one; take snapshots less often"),
-        }
-    }
-}
-
-impl std::error::Error for NoSnapshot {}
-
-impl NoSnapshot {
-    /// Returns the value of [`Exchange::status`].
-    fn status(self) -> u32 {
-        match self {
-            NoSnapshot::NotRecording | NoSnapshot::NoReader | NoSnapshot::Busy => {
-                snapshot_status::NO_READER
-            }
-            NoSnapshot::Sandbox => snapshot_status::SANDBOX,
-            NoSnapshot::NotDumpable => snapshot_status::NOT_DUMPABLE,
-            NoSnapshot::OldKernel => snapshot_status::OLD_KERNEL,
-            NoSnapshot::CloneFailed(_) => snapshot_status::CLONE_FAILED,
-            NoSnapshot::Preallocated => snapshot_status::QUIET,
-            NoSnapshot::Samples => snapshot_status::SAMPLES,
-        }
+/// Returns the value of [`Exchange::status`] for a refusal.
+fn status(reason: NoSnapshot) -> u32 {
+    match reason {
+        NoSnapshot::NotRecording
+        | NoSnapshot::NoReader
+        | NoSnapshot::Busy
+        | NoSnapshot::Unsupported => snapshot_status::NO_READER,
+        NoSnapshot::Sandbox => snapshot_status::SANDBOX,
+        NoSnapshot::NotDumpable => snapshot_status::NOT_DUMPABLE,
+        NoSnapshot::OldKernel => snapshot_status::OLD_KERNEL,
+        NoSnapshot::CloneFailed(_) => snapshot_status::CLONE_FAILED,
+        NoSnapshot::Preallocated => snapshot_status::QUIET,
+        NoSnapshot::Samples => snapshot_status::SAMPLES,
     }
 }
 
@@ -245,12 +208,14 @@ fn serve_peak(exchange: &Exchange, lane: &'static Lane, above: u64, moment: Mome
         take_back(replaced);
         return;
     }
-    sys::copy::end(replaced);
     let wanted = exchange.peak_above.load(Relaxed);
     PEAK_ANSWERED.store(wanted, Relaxed);
     NEXT_PEAK.store(above_by_a_quarter(peak), Relaxed);
     let request = exchange.answered.load(Relaxed);
     answer(exchange, taken, snapshot_trigger::PEAK, 0, request);
+    // After the answer: a reader that has seen the earlier copy meanwhile, and then cannot read it,
+    // finds the reason.
+    sys::copy::end(replaced);
 }
 
 /// Returns `true` if live bytes are below a maximum by less than a sixteenth of it.
@@ -302,6 +267,13 @@ fn is_seen(exchange: &Exchange) -> bool {
     exchange.seen.load(Acquire) == exchange.answers.load(Relaxed)
 }
 
+/// Returns `true` if a reader or a signal asks for a copy that could be made now.
+pub(super) fn is_asked() -> bool {
+    let is_asked = session::exchange().is_some_and(is_requested) || SNAPSHOT.came();
+    // Until then, `reap` does not look whether the last copy has ended.
+    is_asked && (COPY.load(Relaxed) == 0 || sys::now_ns() >= REAP_AT_NS.load(Relaxed))
+}
+
 fn is_requested(exchange: &Exchange) -> bool {
     exchange.request.load(Acquire) != exchange.answered.load(Relaxed)
 }
@@ -314,7 +286,7 @@ fn serve(exchange: &Exchange, lane: &'static Lane) {
         return;
     }
     if lane.is_reallocating() {
-        lane.asks.set(true);
+        lane.look_after(0);
         return;
     }
     let Some(mut making) = MAKING.try_lock(1) else {
@@ -333,14 +305,6 @@ fn serve(exchange: &Exchange, lane: &'static Lane) {
         let request = exchange.answered.load(Relaxed);
         answer(exchange, taken, snapshot_trigger::SIGNAL, 0, request);
     }
-}
-
-/// Serves requests that came while the calling thread reallocated.
-#[cold]
-#[inline(never)]
-pub(super) fn look_again(lane: &'static Lane) {
-    lane.asks.set(false);
-    look(lane);
 }
 
 /// Reaps copies that have ended. Returns `false` if the last one has not. Call under the lock.
@@ -421,7 +385,7 @@ fn answer(
     let (status, errno) = match &taken {
         Ok(_) => (snapshot_status::TAKEN, 0),
         Err(NoSnapshot::CloneFailed(errno)) => (snapshot_status::CLONE_FAILED, *errno),
-        Err(reason) => (reason.status(), 0),
+        Err(reason) => (status(*reason), 0),
     };
     exchange.status.store(status, Relaxed);
     exchange.errno.store(errno as u32, Relaxed);
@@ -483,7 +447,6 @@ pub(crate) fn take_at_end() {
 }
 
 fn take_labelled(trigger: u32, label: &str) -> Result<(), NoSnapshot> {
-    const SLEEPS: u32 = 30_000;
     // A signal handler may have interrupted the recorder, or a realloc.
     if writers::is_here() || lane::own().is_some_and(Lane::is_reallocating) {
         return Err(NoSnapshot::NotRecording);
@@ -492,15 +455,8 @@ fn take_labelled(trigger: u32, label: &str) -> Result<(), NoSnapshot> {
     if exchange.reader.load(Acquire) == 0 {
         return Err(NoSnapshot::NoReader);
     }
-    // The program does not wait at its end until the last copy was read: two copies are better then
-    // than a long wait. Call under the lock.
-    let has_room = || reap(true) || trigger == snapshot_trigger::EXIT && set_seen_aside(exchange);
-    let deadline = sys::now_ns() + LONGEST_WAIT_NS;
-    let is_free = || {
-        let making = MAKING.try_lock(1);
-        making.is_some() && has_room() || sys::now_ns() > deadline
-    };
-    sys::Patience::new(SLEEPS).wait_until(is_free);
+    let begun = sys::now_ns();
+    wait_for_room(exchange, trigger, begun);
     let (Some(_inside), Some(session)) = (Inside::enter(), session::current()) else {
         return Err(NoSnapshot::NotRecording);
     };
@@ -511,7 +467,11 @@ fn take_labelled(trigger: u32, label: &str) -> Result<(), NoSnapshot> {
         session.write.lock().string(label.as_bytes())
     };
     let mut making = MAKING.lock();
-    if !has_room() {
+    if !has_room(exchange, trigger, begun) {
+        if trigger != snapshot_trigger::PROGRAM {
+            // Nobody else is told.
+            session.header().missed_snapshots.fetch_add(1, Relaxed);
+        }
         return Err(NoSnapshot::Busy);
     }
     let taken = take(exchange, &mut *making);
@@ -519,4 +479,44 @@ fn take_labelled(trigger: u32, label: &str) -> Result<(), NoSnapshot> {
     let request = exchange.answered.load(Relaxed);
     answer(exchange, taken, trigger, label, request);
     result
+}
+
+/// Waits until another copy can be made, or for the longest time.
+fn wait_for_room(exchange: &Exchange, trigger: u32, begun: u64) {
+    let longest = match trigger {
+        snapshot_trigger::PROGRAM | snapshot_trigger::EXIT => LONGEST_LAST_WAIT_NS,
+        _ => LONGEST_WAIT_NS,
+    };
+    // More than the time above, in sleeps of 100 us.
+    const SLEEPS: u32 = 1_000_000;
+    sys::Patience::new(SLEEPS).wait_until(|| {
+        let making = MAKING.try_lock(1);
+        making.is_some() && has_room(exchange, trigger, begun)
+            || sys::now_ns() > begun + longest
+            || !sys::copy::exists(exchange.reader.load(Relaxed))
+    });
+}
+
+/// Returns `true` if there is room for another copy, for which the caller waits since `begun`.
+/// Makes room if it can. Call under the lock.
+fn has_room(exchange: &Exchange, trigger: u32, begun: u64) -> bool {
+    let is_urgent = matches!(trigger, snapshot_trigger::EXIT | snapshot_trigger::PROGRAM);
+    let is_late = || sys::now_ns() > begun + LONGEST_WAIT_NS;
+    reap(true)
+        || is_urgent && set_seen_aside(exchange)
+        || trigger == snapshot_trigger::PROGRAM && is_late() && replace_peak(exchange)
+}
+
+/// Ends the copy of a peak that the reader has not seen, so that another one can be made. The next
+/// peak has a copy, however large it is. Returns `false` if there is no such copy. Call under the
+/// lock.
+fn replace_peak(exchange: &Exchange) -> bool {
+    let is_peak = exchange.trigger.load(Relaxed) == snapshot_trigger::PEAK;
+    let copy = COPY.load(Relaxed);
+    let is_replaced = is_peak && copy != 0 && !is_seen(exchange) && set_aside();
+    if is_replaced {
+        sys::copy::end(copy);
+        NEXT_PEAK.store(0, Relaxed);
+    }
+    is_replaced
 }

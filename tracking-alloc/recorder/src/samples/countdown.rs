@@ -3,24 +3,31 @@
 use super::weight::{Draw, Weight, exponential};
 use super::{SEED, mean};
 use crate::hash::GOLDEN;
-use crate::thread;
+use crate::{state, thread};
 use std::ptr::{from_ref, null};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::*};
 
 /// The bytes left until the next sample, and what was counted so far. It belongs to a lane, and
 /// goes on when another thread takes the lane over. Only the owner of the lane writes to it.
 ///
+/// It is granted in shares, so that the thread looks now and then for what is asked of it, even if
+/// samples are rare.
+///
 /// PERF: one cache line, so that an event touches one.
 #[repr(C, align(64))]
 pub(crate) struct Countdown {
-    /// Bytes left. A block of at least this size is a sample.
+    /// Bytes left of the share of the countdown that was granted. A block of less than this size is
+    /// no sample.
     left: AtomicI64,
     /// Blocks allocated, blocks freed and bytes freed, if blocks are counted.
     blocks: AtomicU64,
     freed_blocks: AtomicU64,
     freed_bytes: AtomicU64,
-    /// Bytes of all countdowns, so that `drawn - left` is what was allocated.
-    drawn: AtomicU64,
+    /// Bytes of all shares, so that `granted - left` is what was allocated.
+    granted: AtomicU64,
+    /// The rest of the countdown, which was not granted yet. With `left`, a block of at least this
+    /// size is a sample.
+    rest: AtomicI64,
     /// The mean of this countdown; 0 = none was drawn yet.
     mean: AtomicU64,
     /// The state of the random numbers.
@@ -41,6 +48,17 @@ pub(crate) struct Counted {
 pub(crate) fn set_here(countdown: Option<&'static Countdown>) {
     let place = countdown.map_or(null(), |countdown| from_ref(countdown).cast());
     thread::with(|thread| thread.countdown.set(place));
+}
+
+/// Counts a free in the countdown of the calling thread, as [`Countdown::freed`]. Returns `false`
+/// if the free is to be counted and the thread has no countdown.
+#[inline(always)]
+pub(crate) fn freed_here(word: u32, bytes: usize) -> bool {
+    // PERF: without counts, the thread's words are not read.
+    word & state::COUNTS == 0
+        || here()
+            .map(|countdown| countdown.freed(word, bytes))
+            .is_some()
 }
 
 /// Returns the countdown of the calling thread, if its lane is its own.
@@ -72,15 +90,41 @@ impl Countdown {
         true
     }
 
-    /// Counts a free of a block of this size, 0 if it is not known.
+    /// Counts a free of a block of this size, 0 if it is not known, if the state counts them.
     #[inline(always)]
-    pub(crate) fn count_free(&self, bytes: usize) {
-        add(&self.freed_blocks, 1);
-        add(&self.freed_bytes, bytes as u64);
+    pub(crate) fn freed(&self, word: u32, bytes: usize) {
+        if word & state::COUNTS != 0 {
+            add(&self.freed_blocks, 1);
+            add(&self.freed_bytes, bytes as u64);
+        }
     }
 
-    /// Counts a block. Returns its weight if it is a sample. `lane` is the number of the lane.
-    pub(crate) fn count(&self, bytes: u64, counts: bool, lane: u32) -> Option<Weight> {
+    /// Counts a block if it is no sample, and grants the next share. Otherwise returns `false` and
+    /// does nothing.
+    pub(crate) fn goes_on(&self, bytes: u64, counts: bool, share: i64) -> bool {
+        let left = self.left.load(Relaxed).wrapping_sub(bytes as i64);
+        if left.saturating_add(self.rest.load(Relaxed)) <= 0 {
+            return false;
+        }
+        self.grant(left, share);
+        if counts {
+            add(&self.blocks, 1);
+        }
+        true
+    }
+
+    /// Grants a share of the rest, so that at least `share` is left if there is as much.
+    fn grant(&self, left: i64, share: i64) {
+        let rest = self.rest.load(Relaxed);
+        let granted = rest.min(share.saturating_sub(left)).max(0);
+        self.rest.store(rest - granted, Relaxed);
+        add(&self.granted, granted as u64);
+        self.left.store(left + granted, Relaxed);
+    }
+
+    /// Counts a block, and grants the next share. Returns its weight if it is a sample. `lane` is
+    /// the number of the lane.
+    pub(crate) fn count(&self, bytes: u64, counts: bool, lane: u32, share: i64) -> Option<Weight> {
         if self.mean.load(Relaxed) == 0 {
             let seed = SEED.load(Relaxed) ^ u64::from(lane + 1).wrapping_mul(GOLDEN);
             self.random.store(seed | 1, Relaxed);
@@ -88,39 +132,39 @@ impl Countdown {
             for _ in 0..8 {
                 self.number();
             }
-            self.draw(0);
+            self.draw(0, share);
+        }
+        if self.goes_on(bytes, counts, share) {
+            return None;
         }
         if counts {
             add(&self.blocks, 1);
         }
         let left = self.left.load(Relaxed).wrapping_sub(bytes as i64);
-        if left > 0 {
-            self.left.store(left, Relaxed);
-            return None;
-        }
         let random = Draw {
             first: self.below_one(),
             second: self.below_one(),
         };
         let weight = Weight::of(bytes, self.mean.load(Relaxed), random);
-        self.draw(left);
+        self.draw(left, share);
         Some(weight)
     }
 
-    /// Draws a new countdown, with `left` (at most 0) left of the last one. Exponential distances
-    /// have no memory, so it begins after the sample.
-    fn draw(&self, left: i64) {
+    /// Draws a new countdown, with `left` left of the last one after the sample. Exponential
+    /// distances have no memory, so it begins after the sample.
+    fn draw(&self, left: i64, share: i64) {
         let mean = mean();
         let drawn = exponential(mean, 1.0 - self.below_one());
         self.mean.store(mean, Relaxed);
-        add(&self.drawn, drawn.wrapping_sub(left) as u64);
-        self.left.store(drawn, Relaxed);
+        self.rest.store(drawn, Relaxed);
+        add(&self.granted, left.wrapping_neg() as u64);
+        self.grant(0, share);
     }
 
     /// Returns the bytes that were allocated while samples were taken.
     pub(crate) fn total_bytes(&self) -> u64 {
         let left = self.left.load(Relaxed);
-        self.drawn.load(Relaxed).wrapping_sub(left as u64)
+        self.granted.load(Relaxed).wrapping_sub(left as u64)
     }
 
     /// Returns what was counted.
@@ -177,6 +221,36 @@ mod tests {
         unsafe { std::mem::MaybeUninit::zeroed().assume_init() }
     }
 
+    /// Shares of different sizes, from 1 byte to whole countdowns.
+    fn share(round: usize) -> i64 {
+        1 << (round % 24)
+    }
+
+    #[test]
+    fn shares_change_no_sample() {
+        let samples_with = |share: fn(usize) -> i64| {
+            super::super::set_seed(Some(11));
+            let countdown = countdown();
+            let mut samples = Vec::new();
+            for round in 0..100_000 {
+                let size = [0, 1, 24, 4_000, 300_000][round % 5];
+                let (is_counted, share) = (round % 2 == 0, share(round));
+                let passes = countdown.passes(size as usize, is_counted)
+                    || countdown.goes_on(size, is_counted, share);
+                if !passes && countdown.count(size, is_counted, 0, share).is_some() {
+                    samples.push(round);
+                }
+            }
+            (samples, countdown.counted())
+        };
+        let (whole, counted) = samples_with(|_| i64::MAX);
+        assert!(whole.len() > 1_000);
+        assert_eq!(samples_with(share), (whole.clone(), counted));
+        assert_eq!(samples_with(|_| 1), (whole, counted));
+        let bytes = 20_000 * (1 + 24 + 4_000 + 300_000);
+        assert_eq!((counted.total_bytes, counted.total_blocks), (bytes, 50_000));
+    }
+
     #[test]
     fn estimates_are_unbiased_and_total_bytes_exact() {
         super::super::set_seed(Some(7));
@@ -189,7 +263,7 @@ mod tests {
             blocks += 1;
             // As an event does: the inlined code, else the cold one.
             if !countdown.passes(size as usize, true) {
-                samples.extend(countdown.count(size, true, 3));
+                samples.extend(countdown.count(size, true, 3, share(round)));
             }
         }
         let counted = countdown.counted();
@@ -214,7 +288,7 @@ mod tests {
         super::super::set_seed(Some(1));
         let countdown = countdown();
         let first = loop {
-            if let Some(weight) = countdown.count(64, false, 0) {
+            if let Some(weight) = countdown.count(64, false, 0, 1) {
                 break weight;
             }
         };

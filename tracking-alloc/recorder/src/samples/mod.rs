@@ -15,7 +15,7 @@
 //!   to be reported, that call is the last thing that an event does.
 //! - A free looks at one of 64 Ki counters, by the page of its address. Only if it is not zero, it
 //!   looks for the block in the set of live samples ([`live`]).
-//! - The number of bytes allocated is exact: what was drawn less what is left of the countdown.
+//! - The number of bytes allocated is exact: what was granted to countdowns less what is left of it.
 //!
 //! The countdown lies in private memory and not in the recording: a thread may store into it at any
 //! time, even after the recording was finished and has its checksum.
@@ -24,7 +24,9 @@ mod countdown;
 mod live;
 mod weight;
 
-pub(crate) use countdown::{Countdown, Counted, here as countdown_here, set_here as set_countdown};
+pub(crate) use countdown::{
+    Countdown, Counted, freed_here, here as countdown_here, set_here as set_countdown,
+};
 pub(crate) use live::{Sample, forget_all, maybe_sampled, put, take, try_take, watch_all};
 pub(crate) use weight::Weight;
 
@@ -73,10 +75,7 @@ pub(crate) fn allocation_passes(word: u32, bytes: usize) -> bool {
 pub(crate) fn free_passes(word: u32, address: usize, bytes: usize) -> bool {
     word & state::FREES_PASS != 0
         && state::filter(address).load(Relaxed) == 0
-        && (word & state::COUNTS == 0
-            || countdown::here()
-                .map(|countdown| countdown.count_free(bytes))
-                .is_some())
+        && freed_here(word, bytes)
 }
 
 /// Returns `true` if a realloc in a state other than off needs no report. Then it was counted.
@@ -86,8 +85,8 @@ pub(crate) fn realloc_passes(word: u32, old: usize, old_bytes: usize, bytes: usi
         let counts = word & state::COUNTS != 0;
         countdown::here().is_some_and(|countdown| {
             let passes = countdown.passes(bytes, counts);
-            if passes && counts {
-                countdown.count_free(old_bytes);
+            if passes {
+                countdown.freed(word, old_bytes);
             }
             passes
         })

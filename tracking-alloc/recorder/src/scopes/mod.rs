@@ -18,6 +18,8 @@
 //! While nothing records, there are no scopes, and these functions do nothing. None of them
 //! allocates through the observed allocator. A scope that does not fit is counted at its parent,
 //! and the recording says so.
+//!
+//! The reasons for its choices are in `docs/src/decisions/phases-and-fields.md`.
 
 #[cfg(recording)]
 mod fields;
@@ -31,7 +33,7 @@ pub use crate::current_scope::{Added, NewScope, ScopeGuard, current, set};
 #[cfg(recording)]
 mod platform {
     pub(super) use super::fields::*;
-    pub(super) use super::recorded::{Retained, Running, enter, outermost_ended, report};
+    pub(super) use super::recorded::{Running, Stayed, enter, outermost_ended, report};
     pub(super) use crate::hook::{visit, visit_again};
 }
 #[cfg(in_memory)]
@@ -124,24 +126,24 @@ impl std::fmt::Debug for Running {
 }
 
 /// A guard during which the calling thread is in a scope. When it is dropped, the bytes that the
-/// thread allocated and did not free in the meantime count as retained by the scope.
-pub struct Retained {
-    _platform: platform::Retained,
+/// thread allocated and did not free in the meantime count as staying after the scope.
+pub struct Stayed {
+    _platform: platform::Stayed,
 }
 
-impl Retained {
+impl Stayed {
     /// Begins to count for a scope. Returns `None` for scope 0, if nothing records, or if the
-    /// thread has no lane of its own. In the last case, the scope states that its retained bytes
+    /// thread has no lane of its own. In the last case, the scope states that the bytes that stayed
     /// are unknown.
-    pub fn enter(scope: u32) -> Option<Retained> {
-        platform::Retained::enter(scope).map(|platform| Retained {
+    pub fn enter(scope: u32) -> Option<Stayed> {
+        platform::Stayed::enter(scope).map(|platform| Stayed {
             _platform: platform,
         })
     }
 }
 
-impl std::fmt::Debug for Retained {
+impl std::fmt::Debug for Stayed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Retained").finish_non_exhaustive()
+        f.debug_struct("Stayed").finish_non_exhaustive()
     }
 }

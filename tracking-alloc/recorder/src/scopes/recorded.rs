@@ -80,40 +80,38 @@ impl Drop for Running {
 }
 
 /// A guard during which the calling thread is in a scope. When it is dropped, the bytes allocated
-/// and not freed in the meantime count as retained.
-pub(crate) struct Retained {
+/// and not freed in the meantime count as bytes that stayed.
+pub(crate) struct Stayed {
     scope: u32,
     /// The thread's net bytes when it entered.
     since: hook::Net,
 }
 
-impl Retained {
+impl Stayed {
     /// Enters a scope. Nothing is counted for scope 0. Returns `None` if nothing records, or if the
-    /// thread has no lane of its own. In the latter case, the scope states that its retained bytes
+    /// thread has no lane of its own. In the latter case, the scope states that the bytes that stayed
     /// are unknown.
-    pub(crate) fn enter(scope: u32) -> Option<Retained> {
+    pub(crate) fn enter(scope: u32) -> Option<Stayed> {
         if scope == 0 {
             return None;
         }
         let since = hook::net_here();
         if since.is_none() {
             with_record(scope, |record| {
-                record
-                    .flags
-                    .fetch_or(scope_flags::RETAINED_UNKNOWN, Relaxed);
+                record.flags.fetch_or(scope_flags::STAYED_UNKNOWN, Relaxed);
             });
         }
-        since.map(|since| Retained { scope, since })
+        since.map(|since| Stayed { scope, since })
     }
 }
 
-impl Drop for Retained {
+impl Drop for Stayed {
     fn drop(&mut self) {
         // If the process was forked meanwhile, the thread has another lane, and the difference is
         // unknown.
-        if let Some(retained) = hook::net_here().and_then(|now| now.since(self.since)) {
+        if let Some(stayed) = hook::net_here().and_then(|now| now.since(self.since)) {
             with_record(self.scope, |record| {
-                record.retained_bytes.fetch_add(retained, Relaxed);
+                record.stayed_bytes.fetch_add(stayed, Relaxed);
             });
         }
     }

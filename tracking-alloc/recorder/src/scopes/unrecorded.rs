@@ -19,11 +19,11 @@ impl Running {
     }
 }
 
-/// Nothing is retained.
-pub(crate) enum Retained {}
+/// Nothing stays.
+pub(crate) enum Stayed {}
 
-impl Retained {
-    pub(crate) fn enter(_scope: u32) -> Option<Retained> {
+impl Stayed {
+    pub(crate) fn enter(_scope: u32) -> Option<Stayed> {
         None
     }
 }

@@ -10,21 +10,19 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 use super::rows::CLOCK;
 use crate::sys;
 use tracking_alloc_recording::{
-    CHECKPOINT_GROUP, CHECKPOINT_SLOTS, CLOCK_CHECKPOINT_BITS, CheckpointMoment,
-    CheckpointMomentValue, Checkpoints as CheckpointRecord, Record, checkpoint_kind,
+    CHECKPOINT_GROUP, CHECKPOINT_SLOTS, CheckpointMoment, CheckpointMomentValue,
+    Checkpoints as CheckpointRecord, Clock, Record, checkpoint_kind,
 };
 
-/// The bits of the clock that hold the number of the last checkpoint.
-const NUMBER: u64 = (1 << CLOCK_CHECKPOINT_BITS) - 1;
-
-/// The kinds of checkpoints, those that are dropped first in front.
+/// The kinds of checkpoints.
 const KINDS: [u32; 3] = [
     checkpoint_kind::TIME,
     checkpoint_kind::PHASE,
     checkpoint_kind::MARK,
 ];
 
-/// If there are fewer checkpoints of a kind, none of them is dropped while another kind has more.
+/// If there are fewer checkpoints due by time and fewer at ends of phases, those at marks are
+/// dropped, as long as there are at least as many.
 const FEW: usize = 8;
 
 /// An upper estimate of the time that saving a row for one checkpoint takes, page faults included,
@@ -34,8 +32,9 @@ const SAVE_NS: u64 = 100;
 const ONE_IN: u64 = 100;
 const ALLOWED_NS: u64 = 1_000_000;
 
-/// After a refusal, ends of phases do not ask again for this time, in nanoseconds.
-const RETRY_NS: u64 = 10_000_000;
+/// After a refusal, ends of phases do not ask again for this time, in nanoseconds. For as long, the
+/// ends of phases that are entered often make no check.
+pub(super) const RETRY_NS: u64 = 10_000_000;
 
 /// The bytes that saved values may take in the recording, as far as the first group of each row
 /// leaves any.
@@ -66,6 +65,9 @@ const _: () = assert!(CHECKPOINT_SLOTS <= 1 << SLOT_BITS);
 /// The tick before which the end of a phase takes no checkpoint.
 static PHASE_DUE_TICKS: AtomicU64 = AtomicU64::new(0);
 
+/// The tick before which the end of a phase that is entered often makes no check.
+static CHECK_DUE_TICKS: AtomicU64 = AtomicU64::new(0);
+
 /// The moments of a recording, one for each slot.
 pub(crate) type Moments = [CheckpointMoment; CHECKPOINT_SLOTS];
 
@@ -88,6 +90,9 @@ pub(super) struct Checkpoints {
     /// The least time between two checkpoints of each kind. For those that are due by time, since
     /// the last one of any kind.
     step_ns: [u64; KINDS.len()],
+    /// Scratch for [`thin`](Checkpoints::thin): numbers and slots by age. It is not on the stack,
+    /// because events have little.
+    by_age: [(u64, usize); CHECKPOINT_SLOTS],
 }
 
 impl Checkpoints {
@@ -98,6 +103,7 @@ impl Checkpoints {
             last_ns: 0,
             last_of_kind_ns: [0; KINDS.len()],
             step_ns: [step_ns, 0, 0],
+            by_age: [(0, 0); CHECKPOINT_SLOTS],
         }
     }
 
@@ -107,6 +113,7 @@ impl Checkpoints {
         SAVED_VALUES.store(0, Relaxed);
         ROWS.store(0, Relaxed);
         PHASE_DUE_TICKS.store(0, Relaxed);
+        CHECK_DUE_TICKS.store(0, Relaxed);
     }
 
     /// Returns the number of the last checkpoint.
@@ -138,7 +145,7 @@ impl Checkpoints {
         let due_ns = if is_first { 0 } else { last_ns + step_ns };
         let cost_ns = SAVED_VALUES.load(Relaxed).saturating_mul(SAVE_NS);
         let is_cheap = cost_ns <= ALLOWED_NS + now / ONE_IN;
-        if now < due_ns || !is_cheap || self.taken >= NUMBER {
+        if now < due_ns || !is_cheap || self.taken >= Clock::LAST_CHECKPOINT {
             let wait_ns = due_ns.saturating_sub(now).max(RETRY_NS);
             if reason.kind == checkpoint_kind::PHASE {
                 PHASE_DUE_TICKS.store(ticks.saturating_add(ticks_of(wait_ns)), Relaxed);
@@ -179,25 +186,37 @@ impl Checkpoints {
     /// Drops half of the checkpoints of one kind, those that are closest together, and doubles the
     /// step of that kind. Never drops the first checkpoint. Returns `false` if there is none to
     /// drop.
+    ///
+    /// Of those due by time and those at ends of phases, the kind goes that has more. So a program
+    /// with many phases still has moments that are spread over all of its run.
     fn thin(&mut self, moments: &Moments, now: u64) -> bool {
-        let mut by_age: [(u64, usize); CHECKPOINT_SLOTS] = [(0, 0); CHECKPOINT_SLOTS];
-        for (slot, (entry, moment)) in by_age.iter_mut().zip(moments).enumerate() {
-            *entry = (moment.sequence.load(Relaxed), slot);
+        let by_age = &mut self.by_age;
+        let mut kept = 0;
+        for (slot, moment) in moments.iter().enumerate() {
+            let number = moment.sequence.load(Relaxed);
+            // Free slots have the number 0. The sort of the library would need more stack.
+            if number != 0 {
+                let place = by_age[..kept].partition_point(|(earlier, _)| *earlier < number);
+                by_age.copy_within(place..kept, place + 1);
+                by_age[place] = (number, slot);
+                kept += 1;
+            }
         }
-        by_age.sort_unstable();
-        // Free slots have the number 0.
-        let unused = by_age.partition_point(|(number, _)| *number == 0);
-        by_age.rotate_left(unused);
-        let mut kept = CHECKPOINT_SLOTS - unused;
         let kind_of = |slot: usize| moments[slot].kind.load(Relaxed);
         let number = |kind: u32| {
             let later = by_age.get(1..kept).unwrap_or_default().iter();
             later.filter(|(_, slot)| kind_of(*slot) == kind).count()
         };
-        let many = KINDS.into_iter().find(|kind| number(*kind) >= FEW);
-        let kind = many.or_else(|| KINDS.into_iter().find(|kind| number(*kind) > 0));
-        let Some(kind) = kind else {
+        let [by_time, at_phases, at_marks] = KINDS.map(number);
+        let others = by_time.max(at_phases);
+        let kind = if others == 0 && at_marks == 0 {
             return false;
+        } else if others == 0 || (others < FEW && at_marks >= FEW) {
+            checkpoint_kind::MARK
+        } else if at_phases > by_time {
+            checkpoint_kind::PHASE
+        } else {
+            checkpoint_kind::TIME
         };
         for _ in 0..number(kind).div_ceil(2) {
             let gap = |place: &usize| {
@@ -228,6 +247,16 @@ pub(crate) fn may_follow_phase() -> bool {
     sys::ticks() >= PHASE_DUE_TICKS.load(Relaxed)
 }
 
+/// Returns `true` if the end of a phase that is entered often may make a check now.
+pub(crate) fn may_check_after_phase() -> bool {
+    sys::ticks() >= CHECK_DUE_TICKS.load(Relaxed)
+}
+
+/// Lets ends of phases that are entered often make no check before a tick.
+pub(super) fn defer_checks_after_phases(due_ticks: u64) {
+    CHECK_DUE_TICKS.store(due_ticks, Relaxed);
+}
+
 /// Returns the slot of one of the last checkpoints. Returns `None` if later ones have taken its
 /// place in the list.
 fn slot_of(number: u64) -> Option<usize> {
@@ -244,7 +273,7 @@ pub(crate) fn save_row(moments: &Moments, seen: u64, mut save: impl FnMut(usize)
         saved += 1;
         save(slot);
     };
-    let last = CLOCK.load(Acquire) & NUMBER;
+    let last = CLOCK.load(Acquire).checkpoint();
     // The common case: one or a few checkpoints, so most slots need no look.
     let are_listed = (seen + 1..=last).all(|number| {
         let Some(slot) = slot_of(number) else {

@@ -1,4 +1,6 @@
 //! Lanes by number: the lanes in use, and their fixed rows.
+//!
+//! The reasons for its choices are in `docs/src/decisions/threads-and-memory.md`.
 
 use super::rows::sums_of;
 use crate::accounting::Sums;

@@ -33,7 +33,9 @@ mod timeline;
 mod walking;
 
 pub(crate) use arenas::{ArenaValue, MOST_ARENAS};
-pub(crate) use checkpoints::{Moments, count_row, may_follow_phase, save_row};
+pub(crate) use checkpoints::{
+    Moments, count_row, may_check_after_phase, may_follow_phase, save_row,
+};
 pub use footprints::{Measured, Part, Type};
 pub(crate) use lanes::{
     LANES_USED, OVERFLOW_USED, fixed_rows, lane_number, lanes_in_use, sums_of_lanes,
@@ -44,7 +46,7 @@ pub(crate) use rows::{
 };
 pub(crate) use scope_table::{forget_scopes, scope_number, scope_record};
 pub(crate) use sites::{KnownSite, check_modules, expect_changes, find_site, forget_sites, intern};
-pub(crate) use timeline::{Timeline, store_own_bytes};
+pub(crate) use timeline::{STORED_AT, Timeline, store_own_bytes, ticks_in_5_us};
 pub(crate) use walking::{FINDERS, any_callers, choose_unwinder, have_any_callers};
 
 use crate::file::{Backing, Store, Table, is_retry_due, own_header};
@@ -59,8 +61,8 @@ use std::ptr::{NonNull, from_ref, with_exposed_provenance};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{
-    self as recording, EXCHANGE_OFFSET, Exchange, FIRST_SITE, FURTHER_LANES, HEADER_BYTES, Header,
-    HeaderValue, LANE_TABLES, LANES, LONGEST_OWN_CRATES, ModuleValue, Point, Record, Row,
+    self as recording, Clock, EXCHANGE_OFFSET, Exchange, FIRST_SITE, FURTHER_LANES, HEADER_BYTES,
+    Header, HeaderValue, LANE_TABLES, LANES, LONGEST_OWN_CRATES, ModuleValue, Point, Record, Row,
     ScopeValue, SiteValue, StackValue, TIMELINE_POINTS, TableRecord, VERSION, table,
 };
 
@@ -176,7 +178,7 @@ pub(crate) fn prepare(backing: Backing, reserve: u64, mode: u32) -> Result<&'sta
     let mut writer = session.write.lock();
     let header = writer.store.header();
     writer.tables = std::array::from_fn(|id| empty_table(id as u32));
-    writer.code.images.prepare();
+    writer.code.prepare();
     Writer::describe(header, mode);
     drop(writer);
     lanes::forget();
@@ -196,7 +198,7 @@ pub(crate) fn prepare(backing: Backing, reserve: u64, mode: u32) -> Result<&'sta
     session.header = header;
     session.points = points.ok_or(NO_MEMORY)?.as_ptr().cast();
     session.moments = moments.ok_or(NO_MEMORY)?.as_ptr().cast();
-    CLOCK.store(0, Release);
+    CLOCK.store(Clock::default(), Release);
     Ok(session)
 }
 
@@ -405,7 +407,11 @@ impl Writer {
             header.command.store(self.string(words), Relaxed);
         }
         let own = sys::environment(b"HEAPGLASS_OWN").unwrap_or_default();
-        if !own.is_empty() && own.len() <= LONGEST_OWN_CRATES {
+        if own.len() > LONGEST_OWN_CRATES {
+            sys::write_stderr(&[
+                b"heapglass: HEAPGLASS_OWN is too long and is ignored; pass the crates to `heapglass` with --own\n",
+            ]);
+        } else if !own.is_empty() {
             header.own_crates.store(self.string(own), Relaxed);
         }
         let inner = INNER_NAME.get().copied().unwrap_or_default();

@@ -13,9 +13,14 @@ impl Writer {
 
     /// Adds the images seen since the last call to the recording.
     pub(super) fn record_modules(&mut self) {
-        if !self.code.images.take_news() {
-            return;
+        if self.code.images.take_news() {
+            // It reads files, and events have little stack.
+            let stack = self.code.stack();
+            stack.run(|| self.record_new_modules());
         }
+    }
+
+    fn record_new_modules(&mut self) {
         let next = |writer: &Writer| writer.len(table::MODULES) as usize;
         while let Some((image, path)) = self.code.images.image(next(self)) {
             let path = CStr::from_bytes_until_nul(&path).unwrap_or_default();

@@ -3,20 +3,19 @@
 
 use crate::accounting::{Counter, Counters, Sums};
 use std::sync::atomic::{AtomicU64, Ordering::*};
-use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Record, Row, RowValue};
+use tracking_alloc_recording::{Clock, ClockCell, Record, Row, RowValue};
 
-/// The clock. The upper bits are the epoch of the last peak, the lower bits the number of the last
-/// checkpoint. It changes under the peak lock.
-pub(crate) static CLOCK: AtomicU64 = AtomicU64::new(0);
+/// The clock. It changes under the peak lock.
+pub(crate) static CLOCK: ClockCell = ClockCell::new();
 
 /// Returns the epoch of the last peak.
 pub(crate) fn epoch() -> u64 {
-    CLOCK.load(Relaxed) >> CLOCK_CHECKPOINT_BITS
+    CLOCK.load(Relaxed).epoch()
 }
 
 /// Returns the clock at the start of an event.
 #[inline(always)]
-pub(crate) fn clock() -> u64 {
+pub(crate) fn clock() -> Clock {
     CLOCK.load(Acquire)
 }
 
@@ -70,8 +69,8 @@ pub(crate) fn net_blocks(row: &Row) -> i64 {
 
 /// Returns `true` if there was a peak between two values of the clock.
 #[inline(always)]
-pub(crate) fn at_other_peak(then: u64, now: u64) -> bool {
-    now >> CLOCK_CHECKPOINT_BITS != then >> CLOCK_CHECKPOINT_BITS
+pub(crate) fn at_other_peak(then: Clock, now: Clock) -> bool {
+    now.epoch() != then.epoch()
 }
 
 /// Saves a row's net values before it changes, if the clock has advanced since its last change.
@@ -81,7 +80,7 @@ pub(crate) fn at_other_peak(then: u64, now: u64) -> bool {
 /// `now` is the clock, read once for the whole event, so that all rows count the event on the same
 /// side of a peak.
 #[inline(always)]
-pub(crate) fn touch(row: &Row, now: u64) -> Option<u64> {
+pub(crate) fn touch(row: &Row, now: Clock) -> Option<Clock> {
     let then = row.clock.load(Relaxed);
     if now == then {
         return None;
@@ -92,12 +91,12 @@ pub(crate) fn touch(row: &Row, now: u64) -> Option<u64> {
     }
     // Store the saved values before the clock that makes them valid.
     row.clock.store(now, Release);
-    (now as u16 != then as u16).then_some(then)
+    (now.checkpoint() != then.checkpoint()).then_some(then)
 }
 
 /// Returns the bytes and blocks of a row at the peak of the current epoch.
 pub(crate) fn at_peak(row: &Row, epoch: u64) -> (i64, i64) {
-    if row.clock.load(Acquire) >> CLOCK_CHECKPOINT_BITS == epoch {
+    if row.clock.load(Acquire).epoch() == epoch {
         (
             row.saved_bytes.load(Relaxed),
             row.saved_blocks.load(Relaxed),

@@ -4,9 +4,7 @@ use super::Writer;
 use super::rows::{CLOCK, at_peak, epoch};
 use crate::hash::fnv1a;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{
-    CLOCK_CHECKPOINT_BITS, Row, Sums, ThreadName, ThreadNameValue, Word,
-};
+use tracking_alloc_recording::{Clock, Row, Sums, ThreadName, ThreadNameValue, Word};
 
 /// Maximum number of names. Threads with further names are merged.
 const MOST_NAMES: u64 = 512;
@@ -25,7 +23,7 @@ impl Writer {
         name: [u64; 2],
         sums: Sums,
         all: &Row,
-        ((bytes, blocks), since_clock): ((i64, i64), u64),
+        ((bytes, blocks), since_clock): ((i64, i64), Clock),
     ) {
         let named = self.thread_name(name, MOST_NAMES - 1);
         let Some(record) = named.or_else(|| self.thread_name(OTHERS, MOST_NAMES)) else {
@@ -38,13 +36,13 @@ impl Writer {
         let epoch = epoch();
         let merged = Sums::load(&record.sums);
         let (mut peak_bytes, mut peak_blocks) = merged.net();
-        if record.clock.load(Relaxed) >> CLOCK_CHECKPOINT_BITS == epoch {
+        if record.clock.load(Relaxed).epoch() == epoch {
             (peak_bytes, peak_blocks) = (
                 record.peak_bytes.load(Relaxed),
                 record.peak_blocks.load(Relaxed),
             );
         }
-        if since_clock >> CLOCK_CHECKPOINT_BITS < epoch {
+        if since_clock.epoch() < epoch {
             let (at_bytes, at_blocks) = at_peak(all, epoch);
             peak_bytes += at_bytes - bytes;
             peak_blocks += at_blocks - blocks;

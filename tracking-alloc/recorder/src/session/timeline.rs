@@ -1,16 +1,40 @@
 //! The timeline: points in time, taken at checks when they are due, and thinned out to a fixed
 //! size. Some are also checkpoints.
 
-use super::checkpoints::{Checkpoints, Moments, Reason};
+use super::checkpoints::{Checkpoints, Moments, RETRY_NS, Reason, defer_checks_after_phases};
 use super::lanes::tables_of_lanes;
 use crate::sys;
 use std::ptr::null;
-use std::sync::atomic::Ordering::*;
+use std::sync::atomic::{AtomicU64, Ordering::*};
 use tracking_alloc_recording::{
     CheckpointMomentValue, Header, Lane, Point, PointValue, Record, Row, Segment, TIMELINE_POINTS,
     checkpoint_kind,
 };
 
+/// The time at which the time in the recording was last stored, in ticks.
+pub(crate) static STORED_AT: AtomicU64 = AtomicU64::new(0);
+/// Nanoseconds per tick, as 32.32 fixed point; 0 until enough time has passed to measure it.
+static TICK_NS: AtomicU64 = AtomicU64::new(0);
+
+/// The ticks in 5 us, for looks; 0 until the rate is known.
+static TICKS_IN_5_US: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the ticks in 5 us, once their rate is known.
+// PERF: without the division.
+pub(crate) fn ticks_in_5_us() -> Option<u64> {
+    let ticks = TICKS_IN_5_US.load(Relaxed);
+    (ticks != 0).then_some(ticks)
+}
+
+/// Returns the ticks in some nanoseconds; 0 until their rate is known, which takes 10 ms.
+fn ticks_in(ns: u64) -> u64 {
+    let tick_ns = TICK_NS.load(Relaxed);
+    let ticks = (u128::from(ns) << 32).checked_div(tick_ns.into());
+    ticks.unwrap_or(0) as u64
+}
+
+/// The longest time between two readings of the resident set while there are checks.
+const LONGEST_UNREAD_NS: u64 = 500_000_000;
 /// The smallest step between two points, in nanoseconds.
 const FINEST_NS: u64 = 10_000_000;
 
@@ -27,18 +51,20 @@ pub(crate) struct Timeline {
     points: *const Point,
     start_ns: u64,
     start_ticks: u64,
-    /// Nanoseconds per tick, as 32.32 fixed point; 0 until enough time has passed to measure it.
-    tick_ns: u64,
     due_ticks: u64,
     counts_due_ticks: u64,
     step_ns: u64,
     last_ns: u64,
+    /// The time at which the resident set was last read.
+    resident_ns: u64,
     /// The time of the current check, in ticks and in nanoseconds after the start.
     ticks: u64,
     elapsed_ns: u64,
     checkpoints: Checkpoints,
     /// The checkpoint that the next visit takes.
     wanted: Option<Reason>,
+    /// A point was taken without its checkpoint, which the next visit takes.
+    owes_checkpoint: bool,
     /// `true` if files may be read (not in a sandbox).
     reads_files: bool,
 }
@@ -52,15 +78,16 @@ impl Timeline {
             points: null(),
             start_ns: 0,
             start_ticks: 0,
-            tick_ns: 0,
             due_ticks: 0,
             counts_due_ticks: 0,
             step_ns: FINEST_NS,
             last_ns: 0,
+            resident_ns: 0,
             ticks: 0,
             elapsed_ns: 0,
             checkpoints: Checkpoints::new(5 * FINEST_NS),
             wanted: None,
+            owes_checkpoint: false,
             reads_files: true,
         }
     }
@@ -79,6 +106,8 @@ impl Timeline {
             reads_files,
             ..Timeline::new()
         };
+        TICK_NS.store(0, Relaxed);
+        TICKS_IN_5_US.store(0, Relaxed);
         self.checkpoints.start(moments);
     }
 
@@ -90,11 +119,12 @@ impl Timeline {
     /// Not before the last check: the rate of the counter is measured again at each point, and a
     /// lower rate would let the time go back.
     fn elapsed_at(&self, ticks: u64) -> u64 {
-        let elapsed_ns = if self.tick_ns == 0 {
+        let tick_ns = TICK_NS.load(Relaxed);
+        let elapsed_ns = if tick_ns == 0 {
             sys::now_ns().saturating_sub(self.start_ns)
         } else {
             let ticks = ticks.wrapping_sub(self.start_ticks);
-            ((u128::from(ticks) * u128::from(self.tick_ns)) >> 32) as u64
+            ((u128::from(ticks) * u128::from(tick_ns)) >> 32) as u64
         };
         elapsed_ns.max(self.elapsed_ns)
     }
@@ -104,6 +134,7 @@ impl Timeline {
     pub(crate) fn tick(&mut self) -> u64 {
         self.ticks = sys::ticks();
         self.elapsed_ns = self.elapsed_at(self.ticks);
+        STORED_AT.store(self.ticks, Relaxed);
         self.elapsed_ns
     }
 
@@ -123,8 +154,7 @@ impl Timeline {
     pub(crate) fn counts_are_due(&mut self) -> bool {
         let is_due = self.ticks >= self.due_ticks.min(self.counts_due_ticks);
         if is_due {
-            let wait = (u128::from(FINEST_NS) << 32).checked_div(self.tick_ns.into());
-            self.counts_due_ticks = self.ticks.saturating_add(wait.unwrap_or(0) as u64);
+            self.counts_due_ticks = self.ticks.saturating_add(ticks_in(FINEST_NS));
         }
         is_due
     }
@@ -134,19 +164,37 @@ impl Timeline {
         self.wanted = Some(Reason { kind, name });
     }
 
+    /// Lets ends of phases that are entered often make no check for a while.
+    pub(crate) fn defer_checks_after_phases(&self) {
+        defer_checks_after_phases(sys::ticks().saturating_add(ticks_in(RETRY_NS)));
+    }
+
     /// Takes the point and the checkpoint that are due or wanted at this check. `moment` is live
     /// bytes, live blocks, total bytes.
     pub(crate) fn visit(&mut self, header: &Header, moment: (u64, u64, u64)) -> Visit {
-        header.elapsed_ns.store(self.elapsed_ns, Relaxed);
-        let point_ns = self.take_point_if_due(header, moment);
+        let point_ns = self.note(header, moment);
         let mut took_checkpoint = false;
-        if point_ns.is_some() || self.wanted.is_some() {
+        if std::mem::take(&mut self.owes_checkpoint) || self.wanted.is_some() {
             took_checkpoint = self.take_checkpoint(point_ns, moment);
         }
         Visit {
             took_point: point_ns.is_some(),
             took_checkpoint,
         }
+    }
+
+    /// Stores the time and, now and then, the resident set, and takes the point that is due. Leaves
+    /// its checkpoint, which advances the clock, to the next [`visit`](Timeline::visit). Returns
+    /// the time of the point.
+    pub(crate) fn note(&mut self, header: &Header, moment: (u64, u64, u64)) -> Option<u64> {
+        header.elapsed_ns.store(self.elapsed_ns, Relaxed);
+        let point_ns = self.take_point_if_due(header, moment);
+        self.owes_checkpoint |= point_ns.is_some();
+        if self.elapsed_ns > self.resident_ns + LONGEST_UNREAD_NS {
+            let _errno = sys::Errno::keep();
+            self.read_resident_set(header);
+        }
+        point_ns
     }
 
     /// Takes a point if one is due. Returns its time.
@@ -159,7 +207,11 @@ impl Timeline {
         // Read together with the clock: the thread may have waited since the check began.
         let passed = sys::ticks().wrapping_sub(self.start_ticks);
         if passed > 0 && now > FINEST_NS {
-            self.tick_ns = ((u128::from(now) << 32) / u128::from(passed)) as u64;
+            TICK_NS.store(
+                ((u128::from(now) << 32) / u128::from(passed)) as u64,
+                Relaxed,
+            );
+            TICKS_IN_5_US.store(ticks_in(5_000), Relaxed);
         }
         if self.last_ns != 0 && now < self.last_ns + self.step_ns {
             self.schedule(ticks, self.last_ns + self.step_ns - now);
@@ -187,17 +239,18 @@ impl Timeline {
             total_bytes,
             ..CheckpointMomentValue::default()
         };
-        let tick_ns = self.tick_ns;
-        let ticks_of = |ns| ticks_of(ns, tick_ns);
         self.checkpoints
-            .take(reason, moment, (self.ticks, ticks_of))
+            .take(reason, moment, (self.ticks, ticks_in))
     }
 
     fn schedule(&mut self, ticks: u64, wait_ns: u64) {
-        self.due_ticks = ticks.saturating_add(ticks_of(wait_ns, self.tick_ns));
+        // Before the rate is known, every check reads the clock.
+        self.due_ticks = ticks.saturating_add(ticks_in(wait_ns));
     }
 
-    fn point(&mut self, header: &Header, now: u64, moment: (u64, u64, u64)) {
+    /// Stores the resident set of this moment and what heapglass itself has of it. Returns it.
+    fn read_resident_set(&mut self, header: &Header) -> u64 {
+        self.resident_ns = self.elapsed_ns;
         let rss = if self.reads_files {
             sys::resident_set()
         } else {
@@ -206,6 +259,11 @@ impl Timeline {
         header.rss_bytes.store(rss, Relaxed);
         header.peak_rss_bytes.fetch_max(rss, Relaxed);
         store_own_bytes(header);
+        rss
+    }
+
+    fn point(&mut self, header: &Header, now: u64, moment: (u64, u64, u64)) {
+        let rss = self.read_resident_set(header);
         let mut length = header.timeline_len.load(Relaxed) as usize;
         if length >= TIMELINE_POINTS {
             length = self.thin(header);
@@ -251,13 +309,6 @@ impl Timeline {
     }
 }
 
-/// Returns the ticks in some nanoseconds; 0 before the rate is known, which takes 10 ms, so that
-/// every check reads the clock.
-fn ticks_of(ns: u64, tick_ns: u64) -> u64 {
-    let ticks = (u128::from(ns) << 32).checked_div(tick_ns.into());
-    ticks.unwrap_or(0) as u64
-}
-
 /// Returns the start of the current half of the timeline.
 fn half_start(header: &Header) -> usize {
     match header.timeline_half.load(Relaxed) {
@@ -284,4 +335,36 @@ pub(crate) fn store_own_bytes(header: &Header) {
         rss => own.min(rss),
     };
     header.own_bytes.store(own, Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::alloc::{Layout, alloc_zeroed};
+
+    /// Returns zeroed memory that stays until the process ends.
+    fn zeroed<T>() -> *const T {
+        // SAFETY: no type here is empty.
+        let place: *const T = unsafe { alloc_zeroed(Layout::new::<T>()) }.cast();
+        assert!(!place.is_null());
+        place
+    }
+
+    #[test]
+    fn the_checkpoint_of_a_point_that_a_look_takes_comes_with_the_next_check() {
+        // SAFETY: a header of zeros is one of an empty recording.
+        let header = unsafe { &*zeroed::<Header>() };
+        let mut timeline = Timeline::new();
+        let points = zeroed::<[Point; 2 * TIMELINE_POINTS]>().cast();
+        timeline.start(points, zeroed::<Moments>(), false);
+        // The shortest time before the first checkpoint.
+        std::thread::sleep(std::time::Duration::from_millis(60));
+        timeline.tick();
+        assert!(timeline.note(header, (1, 1, 1)).is_some(), "a look");
+        assert_eq!(timeline.checkpoints(), 0);
+        timeline.tick();
+        let visit = timeline.visit(header, (2, 1, 2));
+        assert!(visit.took_checkpoint, "a check");
+        assert_eq!(timeline.checkpoints(), 1);
+    }
 }

@@ -9,6 +9,8 @@
 //!
 //! All accesses to the words are relaxed atomics: the target's own synchronization orders the
 //! accesses to one block. A look-up never maps memory.
+//!
+//! The reasons for its choices are in `docs/src/decisions/shadow-map.md`.
 
 mod search;
 mod side;

@@ -17,7 +17,7 @@ pub(super) const LINK: usize = 2 * size_of::<u64>();
 #[inline(always)]
 unsafe fn link(frame: usize) -> [u64; 2] {
     // SAFETY: guaranteed by the caller.
-    [frame, frame + 8].map(|at| unsafe { sys::word_at(at) } as u64)
+    unsafe { sys::two_words_at(frame) }.map(|word| word as u64)
 }
 
 /// Visits return addresses, innermost first.
@@ -203,11 +203,19 @@ impl Frame for Linked {
             };
             let mut changes = _mm_setzero_si128();
             match frames.last_chunk::<4>() {
-                // PERF: the innermost four first, then all frames in groups of four from the
-                // outermost on. Some frames are compared twice.
+                // PERF: the innermost four first, then all frames but one in groups of eight and
+                // four from the outermost on. Up to three frames are compared twice.
                 Some(innermost) => {
                     changes = of_four(innermost);
-                    for four in frames.as_chunks::<4>().0 {
+                    let (eights, rest) = frames[..frames.len() - 1].as_chunks::<8>();
+                    for eight in eights {
+                        let [outer, inner] = eight.as_chunks::<4>().0 else {
+                            continue;
+                        };
+                        let of_eight = _mm_or_si128(of_four(outer), of_four(inner));
+                        changes = _mm_or_si128(changes, of_eight);
+                    }
+                    if let Some(four) = rest.first_chunk::<4>() {
                         changes = _mm_or_si128(changes, of_four(four));
                     }
                 }

@@ -175,8 +175,13 @@ impl<F: Frame> LastWalk<F> {
         // SAFETY: only the lane's owner reaches this, and the hook does not run twice in one
         // thread.
         let kept = unsafe { &*self.frames.get() }.get(..self.complete.get())?;
-        let outer = &kept[..outside(kept, place)];
-        let known = outer.last().filter(|known| known.frame.is_in(state))?;
+        let innermost = kept
+            .iter()
+            .rposition(|known| known.frame.place() >= place)?;
+        let (outer, known) = (&kept[..=innermost], &kept[innermost]);
+        if !known.frame.is_in(state) {
+            return None;
+        }
         let counts = kept.len() - outer.len() <= MOST_PASSED
             && sum.frames + outer.len() <= MAX_FRAMES
             // SAFETY: the current frame is the innermost of these frames. All others lie outside of

@@ -7,6 +7,8 @@
 //! return addresses. Frames that the thread's last walk also met are not walked again if they are
 //! unchanged (see `last_walk`). If the sum of a stack is new, the stack is walked once more, in
 //! full and into scratch memory.
+//!
+//! The reasons for its choices are in `docs/src/decisions/stacks.md`.
 
 mod eh_frame;
 mod frame_pointers;

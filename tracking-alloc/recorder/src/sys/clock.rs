@@ -84,6 +84,11 @@ pub(crate) fn now_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
+/// Returns the processor time of the calling thread in nanoseconds. This is a system call.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 /// Returns the nanoseconds since the Unix epoch.
 pub(crate) fn unix_ns() -> u64 {
     read(libc::CLOCK_REALTIME)

@@ -32,6 +32,27 @@ pub unsafe fn word_at(address: usize) -> usize {
     word
 }
 
+/// Reads the two words at an address, aligned or not.
+///
+/// # Safety
+/// Both words must be readable.
+#[inline(always)]
+pub(crate) unsafe fn two_words_at(address: usize) -> [usize; 2] {
+    // PERF: the second address is part of its instruction.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: the words are readable (guaranteed by the caller), and nothing is written.
+    unsafe {
+        let (first, second): (usize, usize);
+        std::arch::asm!("mov {}, qword ptr [{2}]", "mov {}, qword ptr [{2} + 8]",
+            out(reg) first, lateout(reg) second, in(reg) address,
+            options(readonly, nostack, preserves_flags));
+        [first, second]
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    // SAFETY: as above.
+    [address, address + size_of::<usize>()].map(|at| unsafe { word_at(at) })
+}
+
 /// Returns the aligned words of a value, in order.
 ///
 /// # Safety

@@ -18,11 +18,12 @@ mod thread_stack;
 
 pub(crate) use chunked::{CHUNK, Chunked};
 pub use clock::sleep;
-pub(crate) use clock::{Patience, now_ns, ticks, unix_ns, yield_now};
+pub(crate) use clock::{Patience, now_ns, thread_cpu_ns, ticks, unix_ns, yield_now};
 pub(crate) use file::{File, FileId, answer, file_id, read_whole};
 pub(crate) use lines::{Lines, Next, mapping_range, number};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(crate) use load::pair_at;
+pub(crate) use load::two_words_at;
 pub use load::word_at;
 pub use load::words;
 pub(crate) use lock::{Guard, Lock};
@@ -37,7 +38,7 @@ pub(crate) use process::{
     write_stderr,
 };
 pub(crate) use smaps::is_wiped_on_fork;
-pub(crate) use stack::on_own_stack;
+pub(crate) use stack::{KeptStack, on_own_stack};
 pub(crate) use thread_stack::{Stack, thread_stack};
 
 /// Returns the size of this system's pages, in bytes.

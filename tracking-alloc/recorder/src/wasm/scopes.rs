@@ -25,25 +25,25 @@ impl Running {
 }
 
 /// A guard during which the module is in a scope. When it is dropped, the bytes allocated and not
-/// freed in the meantime count as retained.
-pub(crate) struct Retained {
+/// freed in the meantime count as bytes that stayed.
+pub(crate) struct Stayed {
     scope: u32,
     /// The live bytes when the scope was entered.
     since: i64,
 }
 
-impl Retained {
+impl Stayed {
     /// Enters a scope. Nothing is counted for scope 0. Returns `None` if nothing records.
-    pub(crate) fn enter(scope: u32) -> Option<Retained> {
+    pub(crate) fn enter(scope: u32) -> Option<Stayed> {
         if scope == 0 {
             return None;
         }
         let since = with(|recorder| recorder.live_bytes())?;
-        Some(Retained { scope, since })
+        Some(Stayed { scope, since })
     }
 }
 
-impl Drop for Retained {
+impl Drop for Stayed {
     fn drop(&mut self) {
         with(|recorder| recorder.left(self.scope, self.since));
     }

@@ -86,17 +86,19 @@ impl fmt::Display for Error {
                  copy the complete file again"
             ),
             Kind::Version { found } => {
-                let update = if *found > crate::VERSION {
-                    "update heapglass, or "
+                // The number of a release does not tell: layouts change between two of them.
+                let what_to_do = if *found > crate::VERSION {
+                    "a later build wrote it; update heapglass, or record again with the tracking-alloc of \
+                     this heapglass"
                 } else {
-                    ""
+                    "an earlier build wrote it; record again with the tracking-alloc of this heapglass, \
+                     or read it with the heapglass of that build"
                 };
                 write!(
                     f,
                     "written in layout version {found}, and this heapglass reads version {}; \
-                     {update}record again with tracking-alloc {}",
+                     {what_to_do}",
                     crate::VERSION,
-                    env!("CARGO_PKG_VERSION")
                 )
             }
             Kind::Damaged(what) => {

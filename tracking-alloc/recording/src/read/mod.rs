@@ -109,7 +109,7 @@ impl LaneColumns {
         let Some(row) = self.rows.get(index) else {
             return (0, 0);
         };
-        if row.clock & ((1 << CLOCK_CHECKPOINT_BITS) - 1) < sequence {
+        if row.clock.checkpoint() < sequence {
             // Unchanged since then.
             return row.sums().net();
         }

@@ -75,7 +75,7 @@ fn row(site: u32, total: (u64, u64), freed: (u64, u64), saved: (i64, i64)) -> Ro
         freed_elsewhere: 1,
         saved_bytes: saved.0,
         saved_blocks: saved.1,
-        clock: 5 << CLOCK_CHECKPOINT_BITS | 1,
+        clock: Clock::new(5, 1),
         site,
         reserved: 0,
     }
@@ -131,7 +131,7 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
         hash_map_order: u32::from_le_bytes([0, 1, 2, 3]),
         lanes: 2,
         most_lanes: 2,
-        clock: 5 << CLOCK_CHECKPOINT_BITS | 1,
+        clock: Clock::new(5, 1),
         peak_bytes: 700,
         timeline_len: 2,
         modules_len: 2,
@@ -201,7 +201,7 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
         type_name,
         flags: scope_flags::RECURSIVE,
         value_bytes: 24,
-        retained_bytes: -5,
+        stayed_bytes: -5,
         ..ScopeValue::default()
     };
     builder.records(table::SCOPES, 0, 0, &[ScopeValue::default(), scope, inside]);
@@ -412,6 +412,17 @@ fn arenas(builder: &mut Builder, name: u32, krate: u32) {
         bypassed_bytes: 100,
         unused_tail_bytes: 200,
         total_chunks: 5,
+        largest_allocated_bytes: 1_000,
+        largest_used_bytes: 600,
+        largest_padding_bytes: 10,
+        largest_abandoned_bytes: 90,
+        largest_bypassed_bytes: 100,
+        largest_unused_tail_bytes: 200,
+        dropped_allocated_bytes: 1_500,
+        dropped_used_bytes: 1_000,
+        dropped_padding_bytes: 20,
+        dropped_abandoned_bytes: 180,
+        dropped_unused_tail_bytes: 300,
         ..ArenaValue::default()
     };
     builder.records(table::ARENAS, 0, 0, &[arena]);

@@ -113,7 +113,7 @@ fn the_golden_recording_has_fields_footprints_and_arenas() {
         (
             string(crew.name).as_str(),
             crew.value_bytes,
-            crew.retained_bytes
+            crew.stayed_bytes
         ),
         ("crew", 24, -5)
     );
@@ -352,8 +352,10 @@ fn random_bytes_in_an_unfinished_recording_never_panic() {
 #[test]
 fn other_versions_are_refused_with_what_to_do() {
     let mut bytes = small(state::RUNNING);
-    let update = "; update heapglass, or record again with ";
-    let record = "; record again with ";
+    let update = "a later build wrote it; update heapglass, or record again with the tracking-alloc \
+                  of this heapglass";
+    let record = "an earlier build wrote it; record again with the tracking-alloc of this heapglass, \
+                  or read it with the heapglass of that build";
     for (version, advice) in [
         (VERSION + 1, update),
         (u32::MAX, update),
@@ -363,9 +365,8 @@ fn other_versions_are_refused_with_what_to_do() {
         bytes[8..12].copy_from_slice(&version.to_le_bytes());
         let error = Recording::read(bytes.as_slice()).expect_err("another version");
         let expected = format!(
-            "written in layout version {version}, and this heapglass reads version {VERSION}\
-             {advice}tracking-alloc {}",
-            env!("CARGO_PKG_VERSION")
+            "written in layout version {version}, and this heapglass reads version {VERSION}; \
+             {advice}"
         );
         assert!(error.is_version(), "{error}");
         assert_eq!(error.to_string(), expected);

@@ -1,7 +1,7 @@
 //! The estimate of deepsize for a value, in addition to the measurement.
 
-use super::Footprint;
 use super::footprint;
+use crate::Footprint;
 use crate::Profiled;
 use deepsize::DeepSizeOf;
 use heapglass_recorder::footprints::{self, Measured, Part, Type};

@@ -20,11 +20,11 @@
 //! never later. Blocks that are reached only through a word of it are looked up again, and not read
 //! if they are large; see `unfollowed`.
 
-use super::Footprint;
 use super::nodes::{NO_TYPE, Nodes};
 use super::value::{At, Value};
 use super::value_ref::ValueRef;
 use super::walk::Walk;
+use crate::Footprint;
 use heapglass_recorder::footprints::{self, Measured, Part};
 use serde::Serialize;
 use std::any::type_name;

@@ -7,7 +7,7 @@
 
 use super::tree::{self, Node, Step};
 pub use super::tree::{Type, TypeOf};
-use heapglass_recorder::scopes::Retained;
+use heapglass_recorder::scopes::Stayed;
 use heapglass_recorder::scopes::{self, ScopeGuard};
 use std::cell::Cell;
 use tracking_alloc_recording::scope_kind;
@@ -34,11 +34,11 @@ pub enum PathStep {
     Index(usize),
 }
 
-/// A guard during which the thread is at the start of a path. When it is dropped, the retained
-/// bytes are counted.
+/// A guard during which the thread is at the start of a path. When it is dropped, the bytes that
+/// stayed are counted.
 pub struct Rooted {
-    // NOTE: fields are dropped in this order: retained bytes are counted, then the place is left.
-    _retained: Option<Retained>,
+    // NOTE: fields are dropped in this order: bytes that stayed are counted, then the place is left.
+    _stayed: Option<Stayed>,
     _entered: ScopeGuard,
 }
 
@@ -81,7 +81,7 @@ fn new_root(ty: Type, generation: u32) -> Option<Rooted> {
     let node = tree::root(ty, back, generation, true)?;
     let found = node.found();
     let rooted = Rooted {
-        _retained: Retained::enter(found.visit),
+        _stayed: Stayed::enter(found.visit),
         _entered: ScopeGuard { back },
     };
     found.enter();

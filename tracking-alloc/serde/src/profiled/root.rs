@@ -4,7 +4,7 @@ use super::deserializer::De;
 use super::enter::{At, How};
 use super::tree::{self, Type};
 use super::{Profiled, budget, known};
-use heapglass_recorder::scopes::Retained;
+use heapglass_recorder::scopes::Stayed;
 use heapglass_recorder::scopes::{self, ScopeGuard};
 use serde::de::{Deserialize, Deserializer, Error};
 
@@ -60,7 +60,7 @@ fn within<'de, D: Deserializer<'de>, R>(
         return plain(d);
     };
     let found = node.found();
-    let _retained = Retained::enter(found.visit);
+    let _stayed = Stayed::enter(found.visit);
     found.enter();
     let _entered = ScopeGuard { back };
     if budgeted {

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use heapglass_profiler::arenas::{
     ArenaFigures, by_field, by_type, measured_inside, measured_inside_title,
 };
-use heapglass_profiler::profile::{Arena, ArenaRow, TypeId};
+use heapglass_profiler::profile::{Arena, ArenaRow, Number, TypeId};
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Bytes, Count, Share};
 use ratatui::buffer::Buffer;
@@ -14,7 +14,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use crate::model::{Command, Context, Data, Outcome, type_key};
-use crate::text::{clean, fit_end, fit_type};
+use crate::text::{clean, fit_end, fit_types};
 use crate::theme;
 use crate::widgets::{Cursor, Lines, List, Table, amount, below, rows_in, with_details};
 
@@ -141,7 +141,7 @@ impl Inside {
     }
 
     pub(super) fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let [table, details] = with_details(area, cx.lines_below(DETAILS));
+        let [body, details] = with_details(area, cx.lines_below(DETAILS));
         let wide = area.width >= 110;
         let (noun, is_type) = match self.by {
             By::Type => ("type", true),
@@ -152,7 +152,7 @@ impl Inside {
         let whole = values.fold(0, u64::saturating_add);
         let share = |row: &Row| value(row).map(|value| Share::of(value, whole));
         let empty = "nothing was allocated through the handle";
-        Table::new(cx)
+        let table = Table::new(cx)
             .right(Heading::SHARE_OF_IT, |row| {
                 share(row).map_or("-".to_owned(), |share| share.to_string())
             })
@@ -170,9 +170,13 @@ impl Inside {
             .only_if(wide)
             .figure(Heading::BYPASSED, |row| row.inside.bypassed_bytes)
             .only_if(wide)
-            .left(noun, 0, |row, _| (row.name.clone(), row.style))
-            .shortened(if is_type { fit_type } else { fit_end })
-            .render(table, buffer, &self.list, empty);
+            .left(noun, 0, |row, _| (row.name.clone(), row.style));
+        let table = if is_type {
+            table.shortened_together(fit_types)
+        } else {
+            table.shortened(fit_end)
+        };
+        table.render(body, buffer, &self.list, empty);
         let Some(row) = self.list.selected() else {
             return;
         };
@@ -190,8 +194,8 @@ impl Inside {
 /// Returns every figure of a row that is not 0.
 fn figures(h: &ArenaFigures) -> Vec<String> {
     let mut items = vec![
-        amount("total used", h.total_bytes, h.total_blocks),
-        amount("used now", h.live_bytes, h.live_blocks),
+        amount("total used", h.total_bytes, Number::exact(h.total_blocks)),
+        amount("used now", h.live_bytes, Number::exact(h.live_blocks)),
     ];
     if h.grows > 0 {
         items.push(format!("grows {}", Count(h.grows)));

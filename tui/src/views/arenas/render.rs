@@ -2,16 +2,18 @@
 //! selected arena.
 
 use heapglass_profiler::arenas::{
-    Certainty, HOW_TO_NAME, Part, bar, imbalance, last_full, measured_title,
+    ArenaInstance, Breakdown, Certainty, HOW_TO_NAME, Part, Whose, bar, each_instance, imbalance,
+    last_full, measured_title,
 };
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{Arena, ArenaValue, Measure, State};
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::table::{ArenaDetail, By};
-use heapglass_profiler::units::{Bytes, Count, Share, counted};
+use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
+use std::cmp::Reverse;
 
 use super::{Arenas, arena_of, chart};
 use crate::model::Context;
@@ -122,7 +124,9 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let shown = list.rows.iter().skip(list.cursor.top);
     for ((arena, _), row) in shown.zip(columns(bars, 0, bar_cells as u16).rows()) {
         let mut rest = row;
-        for (part, cells) in bar(arena, row.width as usize) {
+        let shown = Breakdown::shown(arena);
+        let cells = shown.map(|(_, breakdown)| bar(&breakdown, row.width as usize));
+        for (part, cells) in cells.into_iter().flatten() {
             let (symbol, style) = symbol(part);
             let place = columns(rest, 0, cells as u16);
             write(buffer, place, &symbol.repeat(cells), style);
@@ -160,12 +164,14 @@ fn one(
     let brief = area.height < 20;
     let mut lines = Lines::new(area, buffer);
     lines.rule(&title);
-    if arena.figures.allocated_bytes == 0 {
-        lines.line(&last_text(arena), theme::plain());
-    } else {
-        let parts = parts(arena, brief);
+    let shown = Breakdown::shown(arena);
+    if let Some((whose, breakdown)) = &shown {
+        let parts = parts(*whose, breakdown, brief);
         let spans = parts.iter().map(|part| part.each_ref());
         lines.spans(spans.map(|part| part.map(|(text, style)| (text.as_str(), *style))));
+    }
+    if arena.figures.allocated_bytes == 0 {
+        lines.line(&last_text(arena), theme::plain());
     }
     lines.flow(&figures(&arena.figures, brief), theme::dim());
     let history = cx
@@ -208,9 +214,86 @@ fn one(
     }
     let end = cx.data.profile.process().duration_ns;
     let rest = lines.rest;
-    let free = rest.height.saturating_sub(chart_height);
+    // The instances take the lines that they need, and the history all others.
+    let instances = u16::try_from(each_instance(arena).len()).unwrap_or(u16::MAX);
+    let wanted = match instances {
+        0 => 0,
+        instances => instances.saturating_add(2),
+    };
+    let free = rest.height.saturating_sub(chart_height).min(wanted);
+    let chart_height = if chart_height == 0 {
+        0
+    } else {
+        rest.height - free
+    };
+    list_instances(arena, slice(rest, 0, free), buffer);
     let place = slice(rest, free, chart_height);
     chart::render(arena, history, end, place, buffer);
+}
+
+/// Lists the instances that the history knows, the largest first.
+fn list_instances(arena: &Arena, area: Rect, buffer: &mut Buffer) {
+    let mut all = each_instance(arena);
+    // A heading and one row.
+    if all.is_empty() || area.height < 2 {
+        return;
+    }
+    all.sort_by_key(|one| (Reverse(one.allocated_bytes), one.instance));
+    let mut lines = Lines::new(area, buffer);
+    let title = |heading: Heading| format!(" {:>1$}", heading.title(), heading.width());
+    let titles = [
+        Heading::INSTANCE,
+        Heading::ALLOCATED_BYTES,
+        Heading::OCCUPIED,
+        Heading::CHUNKS,
+        Heading::FROM,
+        Heading::UNTIL,
+    ];
+    lines.line(&titles.map(title).concat(), theme::heading());
+    let made = arena.figures.made;
+    let mut rows = all.iter();
+    while let Some(one) = rows.as_slice().first() {
+        // The last line counts those for which there is no line.
+        let left = made.saturating_sub((all.len() - rows.len()) as u64);
+        if lines.rest.height == 0 {
+            break;
+        }
+        if lines.rest.height == 1 && left > 1 {
+            lines.line(&format!(" {} more", Count(left)), theme::dim());
+            break;
+        }
+        let cells = [
+            (Heading::INSTANCE, format!("#{}", one.instance)),
+            (
+                Heading::ALLOCATED_BYTES,
+                Bytes(one.allocated_bytes).to_string(),
+            ),
+            (Heading::OCCUPIED, occupied(arena, one)),
+            (Heading::CHUNKS, Count(one.chunks).to_string()),
+            (Heading::FROM, Nanos(one.first_ns).to_string()),
+            (
+                Heading::UNTIL,
+                one.dropped_ns
+                    .map_or_else(String::new, |ns| Nanos(ns).to_string()),
+            ),
+        ];
+        let cells = cells.map(|(heading, text)| format!(" {text:>0$}", heading.width()));
+        lines.line(&cells.concat(), theme::plain());
+        rows.next();
+    }
+    let beyond = made.saturating_sub(all.len() as u64);
+    if rows.len() == 0 && beyond > 0 {
+        let text = format!(" {} more, without a history", Count(beyond));
+        lines.line(&text, theme::dim());
+    }
+}
+
+/// Returns the most bytes that an instance occupied; `-` if it is not known.
+fn occupied(arena: &Arena, one: &ArenaInstance) -> String {
+    // The maximum of all instances is that of the only one.
+    let most = Some(arena.figures.most_occupied_bytes).filter(|_| arena.figures.made == 1);
+    let known = one.occupied_bytes.max(most);
+    known.map_or_else(|| "-".to_owned(), |bytes| Bytes(bytes).to_string())
 }
 
 fn instances(arena: &ArenaValue, state: State) -> String {
@@ -237,22 +320,30 @@ fn last_text(arena: &Arena) -> String {
     format!("{allocated} 0 now{}", last.unwrap_or_default())
 }
 
-/// Returns the parts of the chunks, each with its symbol.
-fn parts(arena: &Arena, brief: bool) -> Vec<[(String, Style); 2]> {
-    let parts = Part::ALL.into_iter().filter(|part| part.of(arena) > 0);
+/// Returns the parts of the chunks, each with its symbol; for the largest instance, the name of it
+/// in front.
+fn parts(whose: Whose, breakdown: &Breakdown, brief: bool) -> Vec<[(String, Style); 2]> {
+    let parts = Part::ALL.into_iter().filter(|part| part.of(breakdown) > 0);
     let part = |part: Part| {
         let (symbol, style) = symbol(part);
-        let bytes = part.of(arena);
+        let bytes = part.of(breakdown);
         let mut text = format!(" {} {}", part.name(), Bytes(bytes));
         if !brief {
             text.push_str(&format!(
                 " ({})",
-                Share::of(bytes, arena.figures.allocated_bytes)
+                Share::of(bytes, breakdown.allocated_bytes)
             ));
         }
         [(symbol.to_owned(), style), (text, theme::plain())]
     };
-    parts.map(part).collect()
+    let of = match whose {
+        Whose::Live => None,
+        _ => Some([
+            ("largest instance".to_owned(), theme::dim()),
+            (String::new(), theme::plain()),
+        ]),
+    };
+    of.into_iter().chain(parts.map(part)).collect()
 }
 
 /// Returns the figures of an arena, fewer if `brief`.

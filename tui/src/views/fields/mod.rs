@@ -136,6 +136,13 @@ impl View for FieldTree {
         self.tree.list.select_at(at, tree)
     }
 
+    fn heading_at(&self, at: Position, cx: &Context<'_>) -> Option<usize> {
+        let [_, tree, _] = render::panes(cx, cx.area());
+        let table = render::table(self.sort, cx, None);
+        let column = table.heading_at(at, tree, &render::shown(self, cx));
+        column.filter(|_| self.inside.is_none())
+    }
+
     fn found(&self, cx: &Context<'_>) -> Option<String> {
         self.search.found_nodes("field", cx.whole(), "all")
     }

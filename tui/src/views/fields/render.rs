@@ -2,7 +2,7 @@
 
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::fields::Field;
-use heapglass_profiler::profile::ScopeKind;
+use heapglass_profiler::profile::{Number, ScopeKind};
 use heapglass_profiler::table::{By, Heading, InPlace};
 use heapglass_profiler::units::{Bytes, counted};
 use ratatui::buffer::Buffer;
@@ -11,12 +11,12 @@ use ratatui::style::Style;
 
 use super::{Context, FieldTree};
 use crate::model::Data;
-use crate::text::{fit_branch, fit_type};
+use crate::text::{fit_branch, fit_types};
 use crate::theme;
 use crate::views::View;
 use crate::widgets::{
-    Lines, Matches, Sort, Table, TreeRow, all_figures, below, bytes, signed, split, values_inline,
-    write,
+    Lines, List, Matches, Sort, Table, TreeRow, all_figures, amount, below, bytes, signed, split,
+    values_inline, write,
 };
 
 /// Returns the areas of breadcrumb, tree and details. Empty areas are not drawn.
@@ -42,8 +42,7 @@ pub(super) fn render(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mu
     if let Some(parts) = &view.inside {
         return parts.render(cx, below(area, top.height), buffer);
     }
-    let tree = &view.tree.list;
-    let list = tree.filter_map(|row| Some((*row, cx.data.field(row.node)?)));
+    let list = shown(view, cx);
     let table = table(view.sort, cx, Some(&view.search.matches));
     table.render(body, buffer, &list, "");
     if let Some(field) = view.tree.selected().and_then(|node| cx.data.field(node)) {
@@ -80,16 +79,23 @@ fn breadcrumb(view: &FieldTree, cx: &Context<'_>) -> String {
         return format!("fields › {found}");
     }
     let nodes = cx.data.profile.fields().nodes();
-    let roots = nodes.iter().skip(1).filter(|field| field.parent == 0);
+    let roots = nodes.iter().skip(1);
+    let roots = roots.filter(|field| field.parent == 0 && field.chunks_of.is_none());
     format!(
         "{}, covering {} of all",
-        counted(nodes.len() as u64 - 1, "field"),
+        counted(cx.data.profile.fields().places() as u64, "field"),
         cx.share(cx.sum(roots.map(|field| &field.with_inner)))
     )
 }
 
 /// A visible field.
 pub(super) type Line<'a> = (TreeRow, &'a Field);
+
+/// Returns the rows of the table.
+pub(super) fn shown<'a>(view: &FieldTree, cx: &'a Context<'_>) -> List<Line<'a>> {
+    let tree = &view.tree.list;
+    tree.filter_map(|row| Some((*row, cx.data.field(row.node)?)))
+}
 
 /// Returns the table of fields, with matches marked.
 pub(super) fn table<'a>(
@@ -98,8 +104,9 @@ pub(super) fn table<'a>(
     found: Option<&'a Matches>,
 ) -> Table<'a, Line<'a>> {
     let (width, measure) = (cx.body.width, cx.measure);
-    let value = |(_, field): &Line<'a>| cx.measure.of(&field.with_inner);
-    let own = |(_, field): &Line<'a>| cx.measure.of(&field.own);
+    let value = |(_, field): &Line<'a>| cx.measure.shown(&field.with_inner);
+    let own = |(_, field): &Line<'a>| cx.measure.shown(&field.own);
+    let has_arenas = !cx.data.profile.arenas().is_empty();
     let is_found = move |row: &TreeRow| found.is_some_and(|found| found.contains(row.node));
     Table::sorted(cx, sort)
         .share(Heading::SHARE, value, cx.whole())
@@ -107,13 +114,15 @@ pub(super) fn table<'a>(
         .only_if(width >= 100)
         .figure(Heading::inclusive(measure), value)
         .some(Heading::own(measure), own)
+        .some(Heading::IN_ARENAS, |(_, field)| field.bytes_in_arenas())
+        .only_if(width >= 70 && has_arenas)
         .change(By::Field, Heading::OWN_CHANGE, |(_, field)| {
             Some(Identity::named(&field.path))
         })
         .some(Heading::VALUES, |(_, field)| field.values)
         .only_if(width >= 60)
-        .right(Heading::RETAINED, |(_, field)| {
-            retained(field).unwrap_or_default()
+        .right(Heading::STAYED, |(_, field)| {
+            stayed(field).unwrap_or_default()
         })
         .only_if(width >= 100)
         .left("field", 0, move |(row, field), cells| {
@@ -131,20 +140,16 @@ pub(super) fn table<'a>(
             let name = field.value_type.map(|id| cx.data.type_label(Some(id)));
             (name.unwrap_or_default().into_owned(), style)
         })
-        .shortened(fit_type)
+        .shortened_together(fit_types)
         .only_if(width >= 70)
 }
 
-/// Returns the bytes that a root retained when deserializing ended: net bytes, known only for
-/// roots.
-fn retained(field: &Field) -> Option<String> {
-    let known = field.retained_bytes;
-    known
-        .filter(|_| field.kind == ScopeKind::Root)
-        .map(|value| match value {
-            0.. => bytes(value.unsigned_abs()),
-            _ => signed(value),
-        })
+/// Returns the bytes that stayed of each value of a root: net bytes, known only for roots.
+fn stayed(field: &Field) -> Option<String> {
+    field.stayed_of_each().map(|value| match value {
+        0.. => bytes(value.unsigned_abs()),
+        _ => signed(value),
+    })
 }
 
 /// Returns the step with its branch and marks: `▾ .crew ↻`.
@@ -212,10 +217,20 @@ fn known(field: &Field) -> Vec<String> {
         let per = field.with_inner.total_bytes / field.values;
         items.push(format!("{} allocated per value", Bytes(per)));
     }
-    if let Some(retained) = retained(field) {
-        items.push(format!("retained {retained}"));
+    if let Some(stayed) = stayed(field) {
+        let each = if field.values > 1 { " of each" } else { "" };
+        items.push(format!("{stayed} stayed{each}"));
     }
     items.extend(InPlace::of(field).and_then(|in_place| in_place.text()));
+    let inside = field.in_arenas_with_inner;
+    if inside.total_bytes > 0 {
+        let blocks = Number::exact(inside.total_blocks);
+        items.push(amount("in arenas", inside.total_bytes, blocks));
+    }
+    if inside.bypassed_bytes > 0 {
+        let bypassed = Bytes(inside.bypassed_bytes);
+        items.push(format!("{bypassed} in arenas bypassed their handles"));
+    }
     let sites = field.sites.len() as u64;
     items.push(format!("{} of its own", counted(sites, "site")));
     if field.scopes.len() > 1 {
@@ -239,6 +254,13 @@ fn notes(field: &Field) -> Vec<&'static str> {
         }
         ScopeKind::Other => notes.push("fields whose names did not fit into the recording"),
         _ => {}
+    }
+    if field.chunks_of.is_some() {
+        notes
+            .push("the blocks of arenas, which hold values of many fields; 7 shows what is inside");
+    }
+    if !field.mixed_with_chunks_of.is_empty() {
+        notes.push("includes chunks of arenas, which hold other fields too");
     }
     if field.recursive {
         notes.push("recursive: values nested in such values are counted here too");

@@ -81,7 +81,7 @@ pub(super) fn find(cx: &Context<'_>, pattern: &Pattern) -> Matches {
         SearchNode {
             parent: Some(field.parent).filter(|parent| *parent != 0),
             is_match: by_type || pattern.is_match(&field.step),
-            value: cx.measure.of(&field.with_inner),
+            value: cx.measure.shown(&field.with_inner),
         }
     }))
 }

@@ -1,11 +1,13 @@
-//! The frames inside the zoomed one that allocated most themselves, for a table below the graph.
+//! The largest frames inside the zoomed one, for a table below the graph: those that allocated most
+//! themselves. In an inverted tree these are the frames right below: each frame further in stands
+//! for callers, whose own bytes would all be those of the entry point.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use heapglass_profiler::calltree::{CallTree, NodeId};
-use heapglass_profiler::profile::Measure;
+use heapglass_profiler::profile::{Figures, Measure};
 
 use crate::model::{Context, Later};
 
@@ -23,7 +25,12 @@ pub(super) struct Largest {
 
 impl Largest {
     /// Finds the frames inside `zoom` unless they are known.
-    pub(super) fn refresh(&mut self, tree: &Arc<CallTree>, zoom: NodeId, cx: &Context<'_>) {
+    pub(super) fn refresh(
+        &mut self,
+        tree: &Arc<CallTree>,
+        (zoom, is_inverted): (NodeId, bool),
+        cx: &Context<'_>,
+    ) {
         let measure = cx.measure;
         if self.of != Some((zoom, measure)) {
             self.of = Some((zoom, measure));
@@ -31,7 +38,8 @@ impl Largest {
             self.found.want();
         }
         let tree = Arc::clone(tree);
-        let found = (self.found).take(cx.data, move || largest(&tree, zoom, measure));
+        let find = if is_inverted { right_below } else { largest };
+        let found = (self.found).take(cx.data, move || find(&tree, zoom, measure));
         if let Some(frames) = found {
             self.frames = frames;
         }
@@ -41,6 +49,24 @@ impl Largest {
     pub(super) fn clear(&mut self) {
         *self = Largest::default();
     }
+}
+
+/// Returns the value of a listed frame: its own, and that of all of it in an inverted tree.
+pub(super) fn figures(tree: &CallTree, id: NodeId, is_inverted: bool) -> &Figures {
+    if is_inverted {
+        tree.total(id)
+    } else {
+        tree.own(id)
+    }
+}
+
+/// Returns the frames right below `zoom`, the largest first.
+fn right_below(tree: &CallTree, zoom: NodeId, measure: Measure) -> Vec<NodeId> {
+    // Children are sorted by the measure.
+    let children = tree.children(zoom).iter().copied().take(MOST);
+    children
+        .take_while(|id| measure.of(tree.total(*id)) > 0)
+        .collect()
 }
 
 /// Returns the frames inside `zoom` with the largest own values, the largest first.

@@ -236,7 +236,8 @@ impl Flame {
             selected = tree.node(selected).parent.unwrap_or(zoom);
         }
         self.selected = Some(selected);
-        self.largest.refresh(tree, zoom, cx);
+        let is_inverted = self.options.inverted;
+        self.largest.refresh(tree, (zoom, is_inverted), cx);
         let row = tree
             .node(selected)
             .depth

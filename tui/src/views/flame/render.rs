@@ -9,6 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
+use super::largest::figures;
 use super::layout::{Cell, Layout, Rest};
 use super::{Flame, Highlight, nothing};
 use crate::model::Context;
@@ -227,7 +228,7 @@ impl<'a> Scene<'a> {
         let room = area.width.saturating_sub(1) as usize;
         let short = tree.short_name(node, &cx.data.profile);
         let name = clean(&short);
-        let mut size = cx.measure.amount(cx.measure.of(tree.total(node)));
+        let mut size = cx.measure.text(tree.total(node));
         if let Some(difference) = difference.filter(|difference| *difference != 0) {
             size = format!("{size} {}", cx.measure.difference(difference));
         }
@@ -246,13 +247,20 @@ impl<'a> Scene<'a> {
     fn table(&self, area: Rect, buffer: &mut Buffer) {
         let (tree, cx) = (self.tree, self.cx);
         let profile = &cx.data.profile;
-        let value = |id: &NodeId| cx.measure.of(tree.own(*id));
+        let is_inverted = self.view.options.inverted;
+        let of = move |id: &NodeId| figures(tree, *id, is_inverted);
+        let value = |id: &NodeId| cx.measure.shown(of(id));
         let name = |id: NodeId| tree.short_name(id, profile).into_owned();
         let zoom = self.view.zoom();
-        let title = if zoom == NodeId::ROOT {
-            "largest frames".to_owned()
+        let title = match (zoom == NodeId::ROOT, is_inverted) {
+            (true, _) => "largest frames".to_owned(),
+            (false, false) => format!("largest frames in {}", clean(&name(zoom))),
+            (false, true) => format!("callers of {}", clean(&name(zoom))),
+        };
+        let own = if is_inverted {
+            Heading::of(cx.measure)
         } else {
-            format!("largest frames in {}", clean(&name(zoom)))
+            Heading::own(cx.measure)
         };
         let rows = self.view.largest.frames.iter().copied();
         let rows = rows.take(area.height.into()).collect();
@@ -262,9 +270,9 @@ impl<'a> Scene<'a> {
         frames.cursor.selected = at.unwrap_or(usize::MAX);
         Table::new(cx)
             .share(Heading::SHARE, value, cx.whole())
-            .figure(Heading::own(cx.measure), value)
+            .figure(own, value)
             .figure(Heading::blocks_of(cx.measure), |id: &NodeId| {
-                cx.measure.blocks(tree.own(*id)).0
+                cx.measure.blocks(of(id)).0.value
             })
             .only_if(area.width >= 100)
             .left(title, 0, |id, _| (name(*id), theme::plain()))
@@ -274,6 +282,7 @@ impl<'a> Scene<'a> {
                 (around.map_or_else(String::new, name), theme::dim())
             })
             .shortened(fit_path)
+            .only_if(!is_inverted)
             .render(area, buffer, &frames, "nothing");
     }
 
@@ -320,19 +329,20 @@ impl<'a> Scene<'a> {
         let (blocks, _) = self.cx.measure.blocks(total);
         let mut text = format!(
             "{}, {} of all",
-            self.cx.measure.amount(value),
+            self.cx.measure.text(total),
             self.cx.share(value)
         );
         if self.view.zoom() != NodeId::ROOT {
-            let zoomed = self.cx.measure.of(self.tree.total(self.view.zoom()));
+            let zoomed = self.cx.whole_of(self.tree.total(self.view.zoom()));
             text.push_str(&format!(", {} of zoom", Share::of(value, zoomed)));
         }
         if self.cx.measure.is_bytes() {
-            text.push_str(&format!(", {}", counted(blocks, "block")));
+            text.push_str(&format!(", {}", blocks.of("block")));
         }
         let own = self.cx.measure.of(self.tree.own(id));
         if own > 0 && own != value {
-            text.push_str(&format!(", self {}", self.cx.measure.amount(own)));
+            let own = self.cx.measure.text(self.tree.own(id));
+            text.push_str(&format!(", self {own}"));
         }
         if let Some(before) = self.view.before.value(id) {
             let difference = self.difference(id).unwrap_or_default();

@@ -36,12 +36,13 @@ pub(crate) struct Overview {
 impl View for Overview {
     fn refresh(&mut self, cx: &Context<'_>) {
         let key = |row: &Arc<Row>| row.key.clone();
-        let [.., owners] = render::panes(cx, cx.area());
         let mut rows = cx.rows(By::Owner);
         if let Some(rows) = &mut rows {
             self.search
                 .retain(rows, |pattern, row| pattern.is_match(&row.key));
         }
+        let count = rows.as_ref().map_or(self.owners.rows.len(), Vec::len);
+        let [.., owners] = render::panes(cx, cx.area(), count);
         let height = rows_in(owners);
         self.owners.replace_known(rows, key, false, height);
     }
@@ -78,12 +79,12 @@ impl View for Overview {
     }
 
     fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
-        let [.., owners] = render::panes(cx, cx.area());
+        let [.., owners] = render::panes(cx, cx.area(), self.owners.rows.len());
         self.owners.select_at(at, owners)
     }
 
     fn pointed(&mut self, pointer: Pointer, cx: &Context<'_>) -> Outcome {
-        let [_, chart, _] = render::panes(cx, cx.area());
+        let [_, chart, _] = render::panes(cx, cx.area(), self.owners.rows.len());
         match pointer.action {
             Action::WheelUp => return wheel(self, Command::Up, cx),
             Action::WheelDown => return wheel(self, Command::Down, cx),

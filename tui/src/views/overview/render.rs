@@ -1,6 +1,7 @@
 //! Draws the overview: totals at the top, the timeline in the middle, owners at the bottom. All
 //! shrink on small screens.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use heapglass_profiler::diff::Identity;
@@ -28,8 +29,8 @@ const LEFT: u16 = 37;
 const LABEL: u16 = 11;
 const FACT: u16 = 9;
 
-/// Returns the areas of totals, timeline and owners.
-pub(super) fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
+/// Returns the areas of totals, timeline and owners. The timeline has what the owners leave.
+pub(super) fn panes(cx: &Context<'_>, area: Rect, owners: usize) -> [Rect; 3] {
     if cx.is_zoomed {
         return split(area, [0, 0, area.height]);
     }
@@ -43,10 +44,11 @@ pub(super) fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
     let rest = area.height - totals;
     // Separate the parts by a blank line if the screen is high enough.
     let gap = u16::from(area.height >= 16);
+    let wanted = u16::try_from(owners).unwrap_or(u16::MAX).saturating_add(1);
     let owners = match rest {
         0..6 => rest,
         6..14 => rest / 2,
-        _ => rest * 2 / 5,
+        _ => wanted.clamp(4, rest * 2 / 5),
     };
     let chart = rest - owners;
     [
@@ -57,7 +59,7 @@ pub(super) fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
 }
 
 pub(super) fn render(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let [above, middle, below] = panes(cx, area);
+    let [above, middle, below] = panes(cx, area, view.owners.rows.len());
     if !above.is_empty() {
         totals(cx.data, above, buffer);
     }
@@ -104,14 +106,11 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     for (at, (label, measure)) in (1..).zip(rows) {
         let bytes = measure.amount(data.profile.total_of(measure));
         let bytes = format!("{}{bytes}", data.mark(measure));
-        let (blocks, mark) = match measure {
-            Measure::Total => (
-                data.profile.total_of(Measure::Blocks),
-                data.mark(Measure::Blocks),
-            ),
-            _ => (measure.blocks(figures).0, data.mark(measure)),
+        let blocks = match measure {
+            Measure::Total => data.profile.number("total_blocks"),
+            _ => measure.blocks(figures).0,
         };
-        let blocks = format!("{mark}{}", Count(blocks));
+        let blocks = blocks.to_string();
         let changed = data
             .change(measure)
             .map_or_else(Default::default, |changed| change(&changed, measure));
@@ -141,10 +140,10 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
 fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     let figures = data.profile.totals();
     let capture = data.profile.capture();
-    let grows = counted(figures.grows, "grow");
-    let shrinks = counted(figures.shrinks, "shrink");
+    let grows = figures.number("grows").of("grow");
+    let shrinks = figures.number("shrinks").of("shrink");
     // A grown block that stays where it is copies nothing.
-    let copied = format!("at most {} copied", Bytes(figures.copied_bytes));
+    let copied = format!("at most {} copied", Bytes(figures.most_copied_bytes()));
     let reallocs = vec![
         format!("{grows}, {shrinks}, {copied}"),
         format!("{grows}, {copied}"),
@@ -156,8 +155,11 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     };
     let mark = data.mark(Measure::Temporary);
     let bytes = data.profile.temporary_share();
-    let blocks = Share::of(figures.temporary_blocks, figures.total_blocks);
-    let long = format!("{when}; temporary: {mark}{bytes}, {mark}{blocks} of all blocks");
+    let mut long = format!("{when}; temporary: {mark}{bytes}");
+    if capture.sampling.is_none() {
+        let blocks = Share::of(figures.temporary_blocks, figures.total_blocks);
+        long.push_str(&format!(", {blocks} of all blocks"));
+    }
     let [resident, unseen] = match capture.linear_memory {
         Some(memory) => linear(memory),
         None => resident(data),
@@ -181,15 +183,31 @@ fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
         _ => vec![format!("{now}, at most {most}")],
     };
     if let Some(parts) = data.profile.resident_parts() {
-        let [kept, own, other] =
-            [parts.kept_bytes(), parts.own_bytes, parts.other_bytes()].map(Bytes);
-        let (when, kept_text) = (Nanos(parts.time_ns), data.profile.kept_text());
-        let texts = vec![
-            format!("{kept} {kept_text}, {own} profiler overhead, {other} other at {when}"),
-            format!("{kept} {kept_text}, {own} profiler overhead, {other} other"),
-            format!("{kept} kept, {own} profiler overhead, {other} other"),
-            format!("{kept} {kept_text}"),
+        let when = Nanos(parts.time_ns);
+        let mut parts = [
+            (parts.kept_bytes(), data.profile.kept_text(), "kept"),
+            (parts.own_bytes, "profiler overhead", "profiler overhead"),
+            (parts.other_bytes(), "other", "other"),
         ];
+        // The largest first: there may be room for one only.
+        parts.sort_by_key(|(bytes, ..)| Reverse(*bytes));
+        let some = parts.iter().filter(|(bytes, ..)| *bytes > 0);
+        let long = some
+            .clone()
+            .map(|(bytes, name, _)| format!("{} {name}", Bytes(*bytes)));
+        let long: Vec<String> = long.collect();
+        let short = some.map(|(bytes, _, name)| format!("{} {name}", Bytes(*bytes)));
+        let short: Vec<String> = short.collect();
+        let texts = match long.as_slice() {
+            [] => vec!["0 B".to_owned()],
+            [largest, rest @ ..] => vec![
+                format!("{} at {when}", long.join(", ")),
+                long.join(", "),
+                short.join(", "),
+                format!("{largest}, {}", rest.first().map_or("", String::as_str)),
+                largest.clone(),
+            ],
+        };
         return [("resident", resident), ("RSS-live", texts)];
     }
     let unseen = data.profile.resident().map_or_else(unread, |resident| {
@@ -223,7 +241,7 @@ fn linear(memory: LinearMemory) -> [(&'static str, Vec<String>); 2] {
 }
 
 fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let value = |owner: &Arc<Row>| cx.measure.of(&owner.figures);
+    let value = |owner: &Arc<Row>| cx.measure.shown(&owner.figures);
     let largest = view.owners.rows.first().map_or(0, value);
     let is_wide = area.width >= 60;
     let has_rates = cx.data.has_rates();
@@ -248,12 +266,18 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             let rate = cx.data.rate(&owner.key);
             rate.map_or_else(String::new, Rate::blocks_text)
         })
-        .only_if(has_rates && is_wide)
+        // Of samples the number of blocks is not known.
+        .only_if(has_rates && is_wide && cx.data.profile.capture().sampling.is_none())
         .known(Heading::SITES, |owner| match &owner.detail {
             Detail::Owner { sites, .. } => Some(sites.len() as u64),
             _ => None,
         })
         .only_if(is_wide)
+        .trend(|owner| match &owner.detail {
+            Detail::Owner { sites, .. } => sites.clone(),
+            _ => Vec::new(),
+        })
+        .only_if(area.width >= 120)
         .left(title, 0, |owner, _| {
             let style = theme::charged(&cx.data.profile, cx.data.charged(owner));
             (owner.key.clone(), style)

@@ -73,6 +73,12 @@ impl Groups {
         self.list.select_at(at, list)
     }
 
+    /// Returns the column to sort by whose heading is at a position.
+    pub(super) fn heading_at(&self, at: Position, cx: &Context<'_>) -> Option<usize> {
+        let [list, _] = self.panes(cx, cx.area());
+        self.table(self.by?, cx).heading_at(at, list, &self.list)
+    }
+
     /// Returns a frame of the selected row: that of its owner.
     pub(super) fn frame(&self, cx: &Context<'_>) -> Option<FrameId> {
         cx.data.owner_frame(self.list.selected()?)
@@ -145,10 +151,10 @@ impl Groups {
 
     fn table<'a>(&self, by: By, cx: &'a Context<'_>) -> Table<'a, Arc<Row>> {
         let is_function = by == By::Function;
-        let value = |row: &Arc<Row>| cx.measure.of(&row.figures);
+        let value = |row: &Arc<Row>| cx.measure.shown(&row.figures);
         let inclusive = |row: &Arc<Row>| match &row.detail {
-            Detail::Function(detail) => cx.measure.of(&detail.inclusive),
-            _ => cx.measure.of(&row.figures),
+            Detail::Function(detail) => cx.measure.shown(&detail.inclusive),
+            _ => cx.measure.shown(&row.figures),
         };
         let mut table = Table::sorted(cx, self.sort);
         // Functions can be sorted by "self" and by "inclusive".
@@ -200,11 +206,11 @@ fn calls(
     area: Rect,
     buffer: &mut Buffer,
 ) {
-    let value = |part: &&Part| cx.measure.of(&part.figures);
+    let value = |part: &&Part| cx.measure.shown(&part.figures);
     let mut parts: Vec<&Part> = parts.iter().collect();
     parts.sort_by_key(|part| Reverse(value(part)));
     Table::new(cx)
-        .share(Heading::SHARE, value, cx.measure.of(&detail.inclusive))
+        .share(Heading::SHARE, value, cx.whole_of(&detail.inclusive))
         .measure(value)
         .left(title, 0, |part, _| (part.key.clone(), theme::plain()))
         .shortened(fit_path)

@@ -106,7 +106,7 @@ pub(super) fn listed(
         }
     }
     rows.sort_by_key(|row| {
-        let value = cx.measure.of(&row.figures);
+        let value = cx.measure.shown(&row.figures);
         (Reverse(value), Reverse(row.figures.total_bytes))
     });
     rows

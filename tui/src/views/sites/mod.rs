@@ -505,6 +505,17 @@ impl View for Sites {
         was_selected.map(|was_selected| was_selected && was_here)
     }
 
+    fn heading_at(&self, at: Position, cx: &Context<'_>) -> Option<usize> {
+        if self.shown_groups().is_some() {
+            return self.groups.heading_at(at, cx);
+        }
+        let shown = self.shown.as_ref()?;
+        let cx = &shown.context(cx);
+        let [list, ..] = render::panes(self.pane, cx, cx.area());
+        let table = render::table(shown.sort, cx, render::visible(self, list));
+        table.heading_at(at, list, &self.list)
+    }
+
     fn source_line(&self, cx: &Context<'_>) -> Option<SourceLine> {
         if self.shown_groups().is_some() {
             return SourceLine::of(cx.data, self.groups.frame(cx)?);

@@ -1,21 +1,23 @@
 //! Draws the sites: the list at the top, the stack of the selected site and the source of the
 //! selected frame below.
 
+use std::cmp::Reverse;
+
 use heapglass_profiler::profile::{Figures, Measure, ScopeId, Site};
 use heapglass_profiler::table::By;
 use heapglass_profiler::table::Heading;
-use heapglass_profiler::units::{Count, counted};
+use heapglass_profiler::units::{Bytes, Count, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::listing::Listed;
 use super::{Pane, Sites};
 use crate::model::Context;
-use crate::text::{clean, fit_end, fit_middle, fit_owner, fit_path, fit_type, width, wrap};
+use crate::text::{clean, fit_end, fit_owner, fit_path, fit_place, fit_types, width, wrap};
 use crate::theme;
 use crate::views::name_widths::{LOCATION, NameWidths};
 use crate::widgets::{
-    Lines, Sort, Table, all_figures, below, columns, draw_row, right_of, slice, split, write,
+    Lines, Sort, Table, all_figures, bar, below, columns, draw_row, right_of, slice, split, write,
 };
 
 /// Returns the areas of list, figures, stack and source. Empty areas are not drawn. On a zoomed
@@ -84,7 +86,7 @@ pub(super) fn render(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Bu
 pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Table<'a, Listed> {
     let profile = &cx.data.profile;
     let site = |row: &Listed| cx.data.site(*row.sites.first()?);
-    let value = |row: &Listed| cx.measure.of(&row.figures);
+    let value = |row: &Listed| cx.measure.shown(&row.figures);
     let measure = cx.measure;
     let mean = move |figures: &Figures| measure.mean_block_bytes(figures).unwrap_or(0);
     let table = Table::sorted(cx, sort)
@@ -97,7 +99,9 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
         .figure(Heading::of(Measure::Live), |row| row.figures.live_bytes)
         .only_if_sorted_or(false)
         .some(Heading::MEAN_BLOCK, move |row| mean(&row.figures))
-        .only_if_sorted_or(false);
+        .only_if_sorted_or(false)
+        .trend(|row: &Listed| row.sites.iter().map(|&site| site as usize).collect())
+        .only_if(cx.body.width >= 150);
     let free = usize::from(cx.body.width).saturating_sub(table.taken());
     let labels: Vec<_> = shown.iter().map(|row| (row.label(), value(row))).collect();
     let widths = NameWidths::of(&labels, free);
@@ -109,12 +113,13 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
             let style = theme::kind(cx.data.type_kind(id));
             (row.label().what.clone(), style)
         })
-        .shortened(fit_type)
+        .shortened_together(fit_types)
         .by_name(|row| row.label().what.clone())
-        .left("where", location, |row: &Listed, _| {
-            (row.label().location.clone(), theme::plain())
+        .left("where", location, |row: &Listed, cells| {
+            let label = row.label();
+            let place = fit_place(&label.location, label.place(), cells);
+            (place, theme::plain())
         })
-        .shortened(fit_middle)
         .by_name(|row| row.label().location.clone())
         .only_if_sorted_or(fits);
     // A place that is shown only for its order takes its width from the owner.
@@ -130,10 +135,15 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
         .by_name(|row| row.label().owner_and_source())
 }
 
-fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
+/// Returns the rows that `area` has room for.
+pub(super) fn visible(view: &Sites, area: Rect) -> &[Listed] {
     let rows = &view.list.rows;
     let shown = rows.get(view.list.cursor.top..).unwrap_or_default();
-    let shown = shown.get(..usize::from(area.height)).unwrap_or(shown);
+    shown.get(..usize::from(area.height)).unwrap_or(shown)
+}
+
+fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
+    let shown = visible(view, area);
     let empty = match &view.found {
         None if view.shown.is_none() => "listing the sites".to_owned(),
         None => "no sites were recorded".to_owned(),
@@ -253,6 +263,60 @@ fn stack(view: &Sites, cx: &Context<'_>, site: &Site, area: Rect, buffer: &mut B
             (right, false, fit_end(&place, right), theme::dim()),
         ];
         draw_row(buffer, line, cells, style);
+    }
+    let below_frames = below(lines, frames.len() as u16 + 1);
+    if let Some(row) = view.list.selected() {
+        sizes(cx, row, below_frames, buffer);
+    }
+}
+
+/// Draws how many blocks of each size the sites of a row allocated, if there is room: the recording
+/// has the mean of their lifetimes, and no more.
+fn sizes(cx: &Context<'_>, row: &Listed, area: Rect, buffer: &mut Buffer) {
+    /// Lines of a heading and two classes.
+    const LEAST: u16 = 3;
+    const RANGE: usize = 22;
+    const BLOCKS: usize = 12;
+    let sites: Vec<usize> = row.sites.iter().map(|&site| site as usize).collect();
+    let distribution = cx.data.profile.distribution(&sites);
+    let mut classes: Vec<_> = distribution.classes().collect();
+    if area.height < LEAST || classes.len() < 2 {
+        return;
+    }
+    let room = usize::from(area.height) - 1;
+    let all = classes.len();
+    if all > room {
+        // The most frequent ones, in the order of sizes.
+        classes.sort_by_key(|(_, blocks)| Reverse(*blocks));
+        classes.truncate(room);
+        classes.sort_by_key(|(sizes, _)| *sizes.start());
+    }
+    let mut lines = Lines::new(area, buffer);
+    let left_out = match all - classes.len() {
+        0 => String::new(),
+        rest => format!(", {} left out", counted(rest as u64, "size")),
+    };
+    lines.line(
+        &format!("blocks by size when allocated{left_out}"),
+        theme::heading(),
+    );
+    let most = classes.iter().map(|(_, blocks)| *blocks).max().unwrap_or(0);
+    let cells = usize::from(area.width)
+        .saturating_sub(RANGE + BLOCKS + 2)
+        .min(60);
+    for (sizes, blocks) in classes {
+        let (low, high) = (Bytes(*sizes.start()), Bytes(*sizes.end()));
+        let range = if low == high {
+            low.to_string()
+        } else {
+            format!("{low} to {high}")
+        };
+        let blocks_text = Count(blocks).to_string();
+        let text = format!(
+            "{range:>RANGE$} {blocks_text:>BLOCKS$} {}",
+            bar(blocks, most, cells)
+        );
+        lines.line(&text, theme::plain());
     }
 }
 

@@ -143,11 +143,13 @@ fn place_details<'a>(
         items.push(format!("{} usable", Bytes(node.figures.usable_bytes)));
     }
     if node.figures.shared_blocks > 0 {
-        let (bytes, blocks) = (
+        let (bytes, times) = (
             Bytes(node.figures.shared_bytes),
-            counted(node.figures.shared_blocks, "block"),
+            counted(node.figures.shared_blocks, "time"),
         );
-        items.push(format!("already counted elsewhere: {bytes} in {blocks}"));
+        items.push(format!(
+            "shared blocks met again {times}, counted elsewhere: copies would be {bytes}"
+        ));
     }
     lines.flow(&items, theme::plain());
     lines

@@ -64,7 +64,7 @@ impl Types {
             let full = key(row).is_some_and(|full| pattern.is_match(&full));
             full || pattern.is_match(&cx.data.type_label(row.type_id))
         });
-        rows.sort_by_cached_key(|(_, row)| (Reverse(cx.measure.of(&row.figures)), key(row)));
+        rows.sort_by_cached_key(|(_, row)| (Reverse(cx.measure.shown(&row.figures)), key(row)));
         render::table(self, cx).sort(&mut rows);
         let rows = rows.into_iter().map(|(at, row)| (at, key(row))).collect();
         let [_, table, ..] = render::panes(cx, cx.area(), &self.footprints);
@@ -162,6 +162,14 @@ impl View for Types {
         }
         let [_, table, ..] = render::panes(cx, cx.area(), &self.footprints);
         self.list.select_at(at, table)
+    }
+
+    fn heading_at(&self, at: Position, cx: &Context<'_>) -> Option<usize> {
+        let [_, table, ..] = render::panes(cx, cx.area(), &self.footprints);
+        let list = render::shown(self, cx);
+        let at_list = render::table(self, cx);
+        let column = at_list.heading_at(at, table, &list);
+        column.filter(|_| self.is_at_list())
     }
 
     fn found(&self, cx: &Context<'_>) -> Option<String> {

@@ -13,7 +13,7 @@ use super::Types;
 use super::footprints::Footprints;
 use super::measured::{footprints, values_table};
 use crate::model::Context;
-use crate::text::{clean, fit_type};
+use crate::text::{clean, fit_types};
 use crate::theme;
 use crate::views::View;
 use crate::widgets::{
@@ -47,8 +47,7 @@ pub(super) fn render(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Bu
     if let Some(parts) = &view.inside {
         return parts.render(cx, rest, buffer);
     }
-    let all = cx.data.profile.type_rows();
-    let list = view.list.filter_map(|(at, _)| Some((*at, all.get(*at)?)));
+    let list = shown(view, cx);
     let empty = view.search.empty("no sites were recorded");
     table(view, cx).render(body, buffer, &list, &empty);
     if let Some(row) = view.selected(cx.data) {
@@ -58,6 +57,12 @@ pub(super) fn render(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Bu
     let top = values.len().saturating_sub(rows_in(measured));
     let values = List::unselected(values, top);
     values_table(&values, "footprint (f)", cx, measured, buffer);
+}
+
+/// Returns the rows of the table.
+pub(super) fn shown<'a>(view: &Types, cx: &'a Context<'_>) -> List<(usize, &'a TypeRow)> {
+    let all = cx.data.profile.type_rows();
+    view.list.filter_map(|(at, _)| Some((*at, all.get(*at)?)))
 }
 
 /// Returns the breadcrumb, with the share of the figures that have a type.
@@ -89,7 +94,7 @@ pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usiz
     let has_values = cx.data.profile.type_rows().iter().any(|row| row.values > 0);
     let is_measured = width >= 110 && !view.footprints.values.rows.is_empty();
     type Line<'a> = (usize, &'a TypeRow);
-    let value = |(_, row): &Line<'a>| cx.measure.of(&row.figures);
+    let value = |(_, row): &Line<'a>| cx.measure.shown(&row.figures);
     let found = |(_, row): &Line<'a>| view.footprints.of_type(row.type_id?);
     let name = |row: &TypeRow| cx.data.type_label(row.type_id).into_owned();
     let some_bytes = |bytes: u64| (bytes > 0).then_some(bytes);
@@ -120,7 +125,7 @@ pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usiz
         .left("allocated as", 0, move |(_, row), _| {
             (name(row), theme::kind(cx.data.type_kind(row.type_id)))
         })
-        .shortened(fit_type)
+        .shortened_together(fit_types)
         .by_name(move |(_, row)| name(row))
 }
 

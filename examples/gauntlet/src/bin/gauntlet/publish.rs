@@ -349,6 +349,6 @@ fn draw((case, variant, levels, measure, name): Picture, folder: &Path) -> io::R
     std::fs::create_dir_all(folder).map_err(|error| at(folder, &error))?;
     let path = folder.join(format!("{name}.svg"));
     let mut picture = Vec::new();
-    write_svg(&profile, &options, &mut picture)?;
+    write_svg(&profile, &options.into(), &mut picture)?;
     std::fs::write(&path, picture).map_err(|error| at(&path, &error))
 }

@@ -3,10 +3,11 @@
 //!
 //! The recorded program is the hidden demo target of the command itself. It deserializes the given
 //! file. If the file is a pipe, it waits until a test writes to the pipe.
+use heapglass_limits::Command;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
@@ -156,7 +157,7 @@ pub(crate) fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
     let began = Instant::now();
     while !ready() {
         assert!(
-            began.elapsed() < Duration::from_secs(30),
+            began.elapsed() < heapglass_limits::limit(),
             "waited for {what}"
         );
         std::thread::sleep(Duration::from_millis(10));

@@ -99,6 +99,7 @@ pub fn dump(path: &str) {
         if own { end = range[1] }
     }
     let thread: u64;
+    // SAFETY: the word at the thread pointer is the thread pointer.
     unsafe { std::arch::asm!("mov {}, fs:0", out(reg) thread) };
     roots.push((1, thread - 1024, 1024));
     let mut word = |out: &mut BufWriter<File>, word: u64| out.write_all(&word.to_le_bytes()).unwrap();
@@ -112,13 +113,19 @@ pub fn dump(path: &str) {
         out.write_all(&bytes).unwrap();
     }
     word(&mut out, LIVE.load(Relaxed) as u64);
+    // SAFETY: the list is of live heads, and no other thread runs.
     let mut head = unsafe { *addr_of_mut!(FIRST) };
     while !head.is_null() {
+        // SAFETY: the block follows its head.
         let start = unsafe { head.add(1) }.cast::<u8>();
+        // SAFETY: the head is live.
         let size = unsafe { (*head).size };
         word(&mut out, start as u64);
         word(&mut out, size as u64);
+        // SAFETY: so many bytes were allocated there. Those that were never written are of no
+        // concern to a test that copies memory.
         out.write_all(unsafe { std::slice::from_raw_parts(start, size) }).unwrap();
+        // SAFETY: the head is live.
         head = unsafe { (*head).next };
     }
     out.flush().unwrap();

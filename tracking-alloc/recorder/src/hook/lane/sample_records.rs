@@ -6,7 +6,7 @@ use crate::session::at_other_peak;
 use crate::sys::{CHUNK, Errno};
 use std::cell::Cell;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{Sampled, Samples, Word};
+use tracking_alloc_recording::{Clock, Sampled, Samples, Word};
 
 /// The record of a lane for a site.
 #[repr(transparent)]
@@ -39,7 +39,7 @@ impl Lane {
 
 /// Saves the samples that are live, if there was a peak since they last changed. `now` is the
 /// clock.
-pub(in crate::hook) fn touch_samples(samples: &Samples, now: u64) {
+pub(in crate::hook) fn touch_samples(samples: &Samples, now: Clock) {
     if at_other_peak(samples.clock.load(Relaxed), now) {
         let [allocated, freed] = [&samples.allocated, &samples.freed].map(Sampled::load);
         allocated.minus(freed).store(&samples.saved);

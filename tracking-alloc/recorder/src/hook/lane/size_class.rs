@@ -24,8 +24,9 @@ impl Class {
     };
 
     /// The first place in a record to search for the pair of each class.
-    const PLACES: [[u8; 2]; SIZE_CLASSES] = {
-        let mut places = [[0; 2]; SIZE_CLASSES];
+    // PERF: as many entries as a class has values, so that a look-up checks no bound.
+    const PLACES: [[u8; 2]; 1 << u8::BITS] = {
+        let mut places = [[0; 2]; 1 << u8::BITS];
         let mut class = 0;
         while class < SIZE_CLASSES {
             let first = class % SIZE_PAIRS;
@@ -46,8 +47,8 @@ impl Class {
 
     #[inline(always)]
     pub(super) fn places(self) -> [u8; 2] {
-        static PLACES: [[u8; 2]; SIZE_CLASSES] = Class::PLACES;
-        PLACES.get(usize::from(self.0)).copied().unwrap_or_default()
+        static PLACES: [[u8; 2]; 1 << u8::BITS] = Class::PLACES;
+        PLACES[usize::from(self.0)]
     }
 
     /// Returns the pair of a record that has this class, if it is in one of its places.
@@ -57,10 +58,11 @@ impl Class {
             .places()
             .into_iter()
             .filter_map(|place| sizes.pairs.get(usize::from(place)));
-        pairs.find(|pair| {
-            let word = pair.load(Relaxed);
-            word >> SIZE_COUNT_BITS == u64::from(self.0) && word != 0
-        })
+        // PERF: a pair in use counts at least one block. One less than an unused pair, which is 0,
+        // has bits that no class has.
+        const { assert!(SIZE_CLASSES < 1 << (u64::BITS - SIZE_COUNT_BITS)) };
+        pairs
+            .find(|pair| pair.load(Relaxed).wrapping_sub(1) >> SIZE_COUNT_BITS == u64::from(self.0))
     }
 }
 

@@ -10,8 +10,7 @@ use std::cell::Cell;
 use std::ptr::{from_ref, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 use tracking_alloc_recording::{
-    CHECKPOINT_GROUP, CHECKPOINT_SLOTS, CLOCK_CHECKPOINT_BITS, Checkpoints, Row, SITE_TABLE_FULL,
-    Sizes,
+    CHECKPOINT_GROUP, CHECKPOINT_SLOTS, Checkpoints, Clock, Row, SITE_TABLE_FULL, Sizes,
 };
 
 const _: () = assert!(
@@ -62,10 +61,11 @@ impl Slot {
         if self.class.get() == u32::from(class.0) {
             return SizeCount::Row;
         }
-        let pair = match self.class.get() {
-            MIXED => self.one_record().and_then(|sizes| class.known_pair(sizes)),
-            SPREAD => self.spread().and_then(|spread| spread.known_pair(class)),
-            _ => None,
+        // PERF: the more frequent case is compared first.
+        let pair = if let Some(sizes) = self.one_record() {
+            class.known_pair(sizes)
+        } else {
+            self.spread().and_then(|spread| spread.known_pair(class))
         };
         pair.map_or(SizeCount::New(class), SizeCount::Pair)
     }
@@ -262,7 +262,7 @@ impl Lane {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn save_checkpoints(&'static self, site: u32, row: &Row, then: u64) {
+    pub(super) fn save_checkpoints(&'static self, site: u32, row: &Row, then: Clock) {
         let Some(session) = session::current() else {
             return;
         };
@@ -272,7 +272,7 @@ impl Lane {
             return;
         }
         let (bytes, blocks) = (net_bytes(row), net_blocks(row));
-        let seen = then & ((1 << CLOCK_CHECKPOINT_BITS) - 1);
+        let seen = then.checkpoint();
         session::save_row(session.moments(), seen, |checkpoint| {
             let group = checkpoint / CHECKPOINT_GROUP;
             let Some(record) = self.checkpoints_of(slot, group) else {

@@ -176,7 +176,7 @@ impl Lanes {
                 swept: (total, net),
             });
         }
-        lane.checked.set(net);
+        lane.checked(net);
         self.len += 1;
         // SAFETY: one past the last entry is at most the end of the room.
         let end = unsafe { self.watched.add(self.len as usize) };
@@ -237,6 +237,22 @@ impl Lanes {
         (sums, Movement { bound, behind })
     }
 
+    /// Sums all lanes, without a check.
+    pub(super) fn sums(&mut self) -> Sums {
+        let mut sums = Sums {
+            lanes: self.len,
+            ..self.parked
+        };
+        let active = self.active as usize;
+        for watched in self.all().get(..active).unwrap_or_default() {
+            let (total, net) = settled(watched.row);
+            sums.bytes += net;
+            sums.blocks += net_blocks(watched.row);
+            sums.total_bytes = sums.total_bytes.wrapping_add(total);
+        }
+        sums
+    }
+
     /// Returns the number of checks that saw any lane change.
     pub(super) fn moves(&self) -> u64 {
         self.movers.moves
@@ -258,7 +274,7 @@ impl Lanes {
     pub(super) fn checked(&mut self, lane: &Lane, net: i64) {
         let place = lane.turning.place.get();
         if let Some(watched) = self.all().get_mut(place as usize) {
-            (watched.net, watched.ceiling) = (net, net + lane.step.get());
+            (watched.net, watched.ceiling) = (net, lane.ceiling.get());
         }
     }
 

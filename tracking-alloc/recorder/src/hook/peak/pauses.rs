@@ -3,9 +3,8 @@
 //! [`Exchange::paused`] says whether the recording is to be paused. The program writes it, or any
 //! process that may write the file, and a signal flips it. There is no thread that waits for that:
 //!
-//! - While blocks are recorded, a thread follows the word after a check of the peak, so no event
-//!   pays for it. A program whose live bytes change by less than 32 KiB and stay below the maximum
-//!   makes no check, and is paused later.
+//! - While blocks are recorded, a thread follows the word after a check of the peak, or at a
+//!   [look](crate::hook::looks), so no event pays for it.
 //! - During a pause, every event takes the slow path, because the state is not that of any lane. It
 //!   follows the word first, so the first event after a resumption is recorded.
 
@@ -45,12 +44,19 @@ pub(in crate::hook) fn look() {
     let Some(exchange) = session::exchange() else {
         return;
     };
-    if TOGGLE.came()
-        || wants_pause(exchange) != state::is_paused()
-        || exchange.mode.load(Acquire) != 0
-    {
+    if is_asked_by(exchange) {
         follow(exchange);
     }
+}
+
+/// Returns `true` if a pause, its end, or another mode is wanted.
+pub(in crate::hook) fn is_asked() -> bool {
+    session::exchange().is_some_and(is_asked_by)
+}
+
+#[inline]
+fn is_asked_by(exchange: &Exchange) -> bool {
+    TOGGLE.came() || wants_pause(exchange) != state::is_paused() || exchange.mode.load(Acquire) != 0
 }
 
 fn wants_pause(exchange: &Exchange) -> bool {

@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn stacks_that_share_a_key_are_two_sites_and_get_other_keys() {
-        crate::start::to_memory(crate::start::Settings::default()).expect("a recording in memory");
+        crate::start::to_memory(crate::Settings::default()).expect("a recording in memory");
         let session = current().expect("a session");
         let mut writer = session.write.lock();
         let key = |addresses: &[u64]| stack::key(addresses, 0);

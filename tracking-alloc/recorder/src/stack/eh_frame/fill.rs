@@ -9,7 +9,7 @@ use super::start_up::{self, Place};
 use super::tables::Tables;
 use crate::images::{MOST_MODULES, Modules};
 use crate::stack::{End, Limits, Start};
-use crate::sys::{Bump, Stack};
+use crate::sys::{Bump, KeptStack, Stack};
 
 /// The known code of the process, and the data needed to find rules. All-zero bytes mean that
 /// nothing is known yet. Accessed under the write lock.
@@ -21,12 +21,25 @@ pub(crate) struct Code {
     checks: u32,
     tables: [Tables; MOST_MODULES],
     bump: Bump,
+    /// Rules are found and files are read on this stack, because events have little.
+    stack: KeptStack,
 }
 
 /// Number of early stacks to compare.
 const CHECKS: u32 = 32;
 
 impl Code {
+    /// Makes room for finding rules.
+    pub(crate) fn prepare(&mut self) {
+        self.images.prepare();
+        self.stack.prepare();
+    }
+
+    /// Returns the stack for work under the write lock.
+    pub(crate) fn stack(&self) -> KeptStack {
+        self.stack
+    }
+
     /// Prepares to compare the first stacks walked by frame pointers with the rules of `.eh_frame`.
     pub(crate) fn check_early_stacks(&mut self) {
         self.checks = CHECKS;
@@ -52,6 +65,11 @@ impl Code {
 
     /// Returns the rule for a frame, and `true` if the rule is final.
     fn rule(&mut self, frame: Frame, bounds: Stack) -> (Rule, bool) {
+        let stack = self.stack;
+        stack.run(|| self.find_rule(frame, bounds))
+    }
+
+    fn find_rule(&mut self, frame: Frame, bounds: Stack) -> (Rule, bool) {
         let mut read = false;
         if self.images.image_at(frame.pc.wrapping_sub(1)).is_none() {
             read = self.images.read_again();
@@ -79,8 +97,6 @@ impl Code {
         }
     }
 
-    // NOTE: never inlined, like `place`: an event has little stack, and gimli needs most of it.
-    #[inline(never)]
     fn entry(&mut self, pc: u64) -> Option<Entry> {
         // A return address lies just after its call, so the byte before it belongs to the calling
         // code. The hook's own address lies after an instruction that moves no register, so it is
@@ -109,7 +125,6 @@ impl Code {
     }
 
     /// Returns the role of an address at the end of a stack.
-    #[inline(never)]
     fn place(&mut self, pc: u64) -> Place {
         let function = self.entry(pc).map(|entry| entry.function);
         start_up::place(pc, function, |address| self.images.image_at(address))

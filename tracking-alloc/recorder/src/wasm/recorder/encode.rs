@@ -6,8 +6,8 @@ use super::rows::net;
 use super::scope_table::Scope;
 use tracking_alloc_recording as recording;
 use tracking_alloc_recording::{
-    CLOCK_CHECKPOINT_BITS, EncodedStrings, Encoder, FIRST_SITE, HeaderValue, LaneValue, RowValue,
-    ScopeValue, SiteValue, StackValue, VisitsValue, scope_kind, table,
+    EncodedStrings, Encoder, FIRST_SITE, HeaderValue, LaneValue, RowValue, ScopeValue, SiteValue,
+    StackValue, VisitsValue, scope_kind, table,
 };
 
 /// The name of the only thread.
@@ -63,7 +63,7 @@ impl Recorder {
         };
         let header = HeaderValue {
             executable: program,
-            clock: rows.epoch << CLOCK_CHECKPOINT_BITS,
+            clock: rows.clock,
             peak_bytes: rows.peak.0,
             stacks_len: 1,
             scopes_len: scopes.len() as u32,

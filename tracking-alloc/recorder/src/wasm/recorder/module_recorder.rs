@@ -167,9 +167,9 @@ impl Recorder {
 
     /// Notes that a scope was left. `since` is the number of live bytes when it was entered.
     pub(crate) fn left(&mut self, number: u32, since: i64) {
-        let retained = self.live_bytes() - since;
+        let stayed = self.live_bytes() - since;
         self.scopes
-            .change(number, |scope| scope.value.retained_bytes += retained);
+            .change(number, |scope| scope.value.stayed_bytes += stayed);
     }
 
     /// Counts a scope that did not fit.

@@ -4,7 +4,7 @@
 //! These are exactly the rules of the mapped recording, so the reader treats both alike.
 
 use crate::accounting::{Counter, Counters};
-use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, FIRST_SITE, RowValue};
+use tracking_alloc_recording::{Clock, FIRST_SITE, RowValue};
 
 /// The row "(table full)". The rows of scopes follow.
 pub(super) const FULL: u32 = 0;
@@ -22,8 +22,8 @@ pub(super) struct Rows {
     pub(super) scopes: Vec<u32>,
     /// The row of each scope. [`FULL`] means none yet.
     of_scope: Vec<u32>,
-    /// Number of maxima so far.
-    pub(super) epoch: u64,
+    /// The clock, whose epoch is the number of maxima so far.
+    pub(super) clock: Clock,
     /// The last maximum: bytes and blocks.
     pub(super) peak: (i64, i64),
 }
@@ -70,13 +70,13 @@ impl Rows {
         let (bytes, blocks) = net(&self.all);
         if change < 0 && bytes >= self.peak.0 {
             self.peak = (bytes, blocks);
-            self.epoch += 1;
+            self.clock = self.clock.next_epoch();
         }
     }
 
     /// Changes a row, and the row of all events in the same way.
     pub(super) fn change(&mut self, row: u32, change: impl Fn(&mut RowValue)) {
-        let clock = self.epoch << CLOCK_CHECKPOINT_BITS;
+        let clock = self.clock;
         let own = match row {
             FULL => Some(&mut self.full),
             row => self.own.get_mut(row as usize - 1),

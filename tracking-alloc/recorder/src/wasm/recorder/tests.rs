@@ -8,7 +8,7 @@ use crate::current_scope::{Added, NewScope};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use tracking_alloc_recording::{
-    CLOCK_CHECKPOINT_BITS, FIRST_SITE, Recording, RowValue, Sums, arch, mode, state, unwinder,
+    Clock, FIRST_SITE, Recording, RowValue, Sums, arch, mode, state, unwinder,
 };
 use tracking_alloc_recording::{scope_flags, scope_kind};
 
@@ -56,8 +56,8 @@ fn read(recorder: &Recorder) -> Recording {
 }
 
 /// Returns the values of a row at the peak, computed like in the profiler.
-fn at_peak(row: &RowValue, clock: u64) -> (i64, i64) {
-    if row.clock >> CLOCK_CHECKPOINT_BITS >= clock >> CLOCK_CHECKPOINT_BITS {
+fn at_peak(row: &RowValue, clock: Clock) -> (i64, i64) {
+    if row.clock.epoch() >= clock.epoch() {
         (row.saved_bytes, row.saved_blocks)
     } else {
         super::rows::net(row)
@@ -359,7 +359,7 @@ fn fields_keep_name_type_visits_and_flags() {
         (outer.entered, outer.input_bytes, outer.records),
         (2, 500, 3)
     );
-    assert_eq!((outer.retained_bytes, outer.depth), (6, 1));
+    assert_eq!((outer.stayed_bytes, outer.depth), (6, 1));
     assert_eq!(
         (inner.parent, inner.kind, inner.depth),
         (phase, scope_kind::FIELD, 2)
@@ -529,7 +529,7 @@ fn phases_of_one_name_under_one_parent_are_one() {
         .scopes
         .iter()
         .map(|scope| {
-            let said = (scope.input_bytes, scope.records, scope.retained_bytes);
+            let said = (scope.input_bytes, scope.records, scope.stayed_bytes);
             (scope.parent, scope.depth, scope.entered, said)
         })
         .collect();
