@@ -15,10 +15,15 @@ const MOST_FRAMES: usize = 256;
 /// recording. Real stacks have 50 or 100 frames; a small file could claim that each address was
 /// inlined five hundred deep.
 const MOST_SOURCE_FRAMES: usize = 1024;
-const FRAMES_OF_A_SITE: usize = 256;
+const FRAMES_OF_A_SITE: usize = 1024;
 const FEW_FRAMES: usize = 64 << 10;
-/// Number of frames that are always kept.
-const LEAST_FRAMES: usize = 16;
+/// Numbers of frames that are always kept at the two ends of a stack. Of deep stacks of the
+/// standard library and of rayon, the 64 innermost frames may all be theirs; the program's own are
+/// at the outer end.
+const LEAST_INNERMOST: usize = 64;
+const LEAST_OUTERMOST: usize = 64;
+/// The frame in the place of those between the two ends.
+const OMITTED: &str = "(frames omitted)";
 
 /// Returns the marks of a stack from the flags of its site.
 fn stack_marks(flags: u32) -> StackMarks {
@@ -93,18 +98,17 @@ impl<'a> Walks<'a> {
         let raws = around.by_ref().take(MOST_FRAMES);
         self.path.extend(raws.map(|(_, node)| node.piece));
         let is_longer = around.next().is_some();
-        let mut length = 0;
-        for at in 0..self.path.len() {
-            let (frames, cost) = self.frames.expand(self.names, self.path[at]);
-            self.is_bounded |= cost > self.frames_left();
-            if frames + length > MOST_SOURCE_FRAMES || cost > self.frames_left() {
-                let kept = self.cut(at, &mut marks);
+        let (mut length, mut spent) = (0, 0);
+        for raw in &self.path {
+            let (frames, cost) = self.frames.expand(self.names, *raw);
+            (length, spent) = (length + frames, spent + cost);
+            if length > MOST_SOURCE_FRAMES || spent > self.frames_left() {
+                let kept = self.cut(&mut marks);
                 self.apart.insert(number, kept);
                 return (scope, marks);
             }
-            self.frames.cost_of_stacks += cost;
-            length += frames;
         }
+        self.frames.cost_of_stacks += spent;
         // Without stacks, sites in a phase or field are charged to that.
         let has_place = self.names.recording.header.unwinder == unwinder::NONE
             && (1..self.names.recording.scopes.len()).contains(&(record.scope as usize));
@@ -124,29 +128,35 @@ impl<'a> Walks<'a> {
         self.most.saturating_sub(self.frames.cost_of_stacks)
     }
 
-    /// Frame by frame what is kept of a stack that is too long, from the innermost outward, as by a
-    /// walk that reaches its limit. `at` = the first address on the path whose frames may not all
-    /// be kept.
-    fn cut(&mut self, at: usize, marks: &mut StackMarks) -> Vec<FrameId> {
-        let whole = self.path[..at].iter();
-        let whole = whole.flat_map(|raw| self.frames.known(*raw).iter().rev());
-        let mut kept: Vec<FrameId> = whole.copied().collect();
-        'kept: for raw in &self.path.clone()[at..] {
+    /// Returns what is kept of a stack that is too long, outermost first: its two ends.
+    fn cut(&mut self, marks: &mut StackMarks) -> Vec<FrameId> {
+        for raw in &self.path {
             self.frames.expand(self.names, *raw);
-            for at in (0..self.frames.known(*raw).len()).rev() {
-                let frame = self.frames.known(*raw)[at];
-                let cost = self.frames.cost(frame);
-                self.is_bounded |= self.frames_left() < cost;
-                let spent = self.frames_left() < cost && kept.len() >= LEAST_FRAMES;
-                if spent || kept.len() == MOST_SOURCE_FRAMES {
-                    marks.deep = true;
-                    break 'kept;
-                }
-                self.frames.cost_of_stacks += cost;
-                kept.push(frame);
-            }
         }
-        kept.reverse();
+        let known = |raw: &u32| self.frames.known(*raw);
+        let all: usize = self.path.iter().map(|raw| known(raw).len()).sum();
+        let innermost = self.path.iter().flat_map(|raw| known(raw).iter().rev());
+        let innermost = innermost.take(MOST_SOURCE_FRAMES - LEAST_OUTERMOST);
+        let mut inner: Vec<FrameId> = innermost.copied().collect();
+        let outermost = self.path.iter().rev().flat_map(|raw| known(raw));
+        let outermost = outermost.take(LEAST_OUTERMOST);
+        let mut kept: Vec<FrameId> = outermost.copied().collect();
+        for at in 0..inner.len() {
+            let cost = self.frames.cost(inner[at]);
+            let is_spent = self.frames_left() < cost;
+            self.is_bounded |= is_spent;
+            if is_spent && at >= LEAST_INNERMOST {
+                inner.truncate(at);
+                break;
+            }
+            self.frames.cost_of_stacks += cost;
+        }
+        kept.truncate(all - inner.len());
+        if kept.len() + inner.len() < all {
+            marks.deep = true;
+            kept.push(self.frames.synthetic(OMITTED));
+        }
+        kept.extend(inner.into_iter().rev());
         kept
     }
 

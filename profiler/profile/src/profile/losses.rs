@@ -71,7 +71,7 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
     add(
         lost.deep_stacks,
         "stack",
-        "exceeded the maximum depth; the outermost frames are missing, shown as [deep]",
+        "exceeded the maximum depth; frames are missing, shown as [deep]",
     );
     add(
         lost.folded_stacks,

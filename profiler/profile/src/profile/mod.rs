@@ -276,7 +276,7 @@ pub struct Losses {
     pub cut_stacks: u64,
     /// Allocations made on a stack that is not the thread's own.
     pub foreign_stacks: u64,
-    /// Stacks deeper than the walk's limit: their outermost frames are missing.
+    /// Stacks deeper than the limits of the walk or of the reader: frames are missing.
     pub deep_stacks: u64,
     /// Sites with repeated frame cycles folded.
     pub folded_stacks: u64,
@@ -487,7 +487,7 @@ pub struct StackMarks {
     pub cut: bool,
     /// Taken on a stack that is not the thread's own.
     pub foreign: bool,
-    /// Deeper than the limit: outermost frames missing.
+    /// Deeper than a limit: the outermost frames are missing, or some in the middle.
     pub deep: bool,
     /// A repeated cycle of frames was folded.
     pub folded: bool,

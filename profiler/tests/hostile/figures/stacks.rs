@@ -4,7 +4,7 @@
 use super::made::{add_lanes, add_sites, empty, lane, row};
 use crate::parts::{Parts, seal};
 use heapglass_profiler::OpenOptions;
-use heapglass_profiler::profile::{Profile, Site};
+use heapglass_profiler::profile::{FrameId, Profile, Site};
 use serde_json::{Value, json};
 use tracking_alloc_recording::*;
 
@@ -170,21 +170,42 @@ fn kept(name: &str, file: &str) -> Vec<usize> {
 
 #[test]
 fn frames_of_all_stacks_together_are_bounded_and_long_names_count_for_several() {
-    // 256 frames for each of the 100 sites and of the reserved ones, plus 65,536.
-    let all = (100 + FIRST_SITE as usize) * 256 + (64 << 10);
-    assert_eq!(all, 91_904);
-    let mut expected = vec![1_024; 89];
-    expected.push(all - 89 * 1_024);
-    // These are kept even if everything else was used up.
-    expected.extend([16; 10]);
-    assert_eq!(kept("app::f", "src/main.rs"), expected);
+    // Of each stack 960 frames at the inner end, 64 at the outer one, and one in place of the rest.
+    assert_eq!(kept("app::f", "src/main.rs"), [1_025; 100]);
+    // 1,024 frames for each of the 100 sites and of the reserved ones, plus 65,536.
+    let all = (100 + FIRST_SITE as usize) * 1_024 + (64 << 10);
+    assert_eq!(all, 171_008);
     // 200 bytes of a name and 400 of a file count as two more frames.
     let (name, file) = (
         format!("app::{}", "f".repeat(195)),
         format!("src/{}.rs", "m".repeat(393)),
     );
-    let mut expected = vec![1_024; 29];
-    expected.push((all - 29 * 3 * 1_024) / 3);
-    expected.extend([16; 70]);
+    let mut expected = vec![1_025; 59];
+    expected.push((all - 59 * 3 * 960) / 3 + 65);
+    // 64 frames at each end are kept even if everything else was used up.
+    expected.extend([129; 40]);
     assert_eq!(kept(&name, &file), expected);
+}
+
+#[test]
+fn a_stack_that_is_too_long_keeps_its_outermost_frames_and_their_owner() {
+    let inlined = vec![
+        (
+            "<alloc::vec::Vec<u8>>::push",
+            "/rustc/1/library/alloc/src/vec/mod.rs"
+        );
+        500
+    ];
+    let profile = load(&of_stacks(&[&[2, 1, 1, 1]]), &[&inlined, &[MAIN]]);
+    let site = &profile.sites()[0];
+    let name =
+        |frame: FrameId| &*profile.functions()[profile.frame(frame).function.0 as usize].name;
+    let stack: Vec<&str> = profile
+        .stack(site)
+        .iter()
+        .map(|frame| name(*frame))
+        .collect();
+    assert_eq!(stack.len(), 1_025);
+    assert_eq!((stack[0], stack[64]), (MAIN.0, "(frames omitted)"));
+    assert_eq!(site.owner.map(name), Some(MAIN.0));
 }

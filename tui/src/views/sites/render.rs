@@ -183,7 +183,7 @@ fn figures(
     let marks = [
         (site.marks.cut, "stack truncated"),
         (site.marks.foreign, "foreign stack"),
-        (site.marks.deep, "outermost frames missing"),
+        (site.marks.deep, "frames missing"),
         (site.marks.folded, "repeated frames folded"),
     ];
     let set = marks.iter().filter(|(is_set, _)| *is_set);
