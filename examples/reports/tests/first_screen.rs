@@ -271,7 +271,7 @@ fn capacity_that_is_reserved_for_what_never_comes_is_named_with_the_line_that_re
     for columns in WIDTHS {
         let run = Run::with_snapshots(env!("CARGO_BIN_EXE_fat_capacity"), columns);
         run.findings_say(&[
-            "MiB of live bytes: unused_capacity",
+            "MiB at the peak: unused_capacity",
             &line_of("fat_capacity", "Vec::with_capacity(128)"),
             "98.8 % of",
             "of Vec<Op> is unused capacity that shrinking saves",
@@ -283,7 +283,7 @@ fn capacity_that_is_reserved_for_what_never_comes_is_named_with_the_line_that_re
 fn maps_of_one_entry_are_named_with_what_they_take() {
     let run = Run::with_snapshots(env!("CARGO_BIN_EXE_small_maps"), 80);
     run.findings_say(&[
-        "MiB of live bytes: small_map",
+        "MiB at the peak: small_map",
         &line_of("small_maps", "e.index.insert("),
         "maps have at most 8 entries, 100.0 % of them 1.",
         "Each takes 212 B of HashMap<u64, [u8; 40]> on average, 22.6 % of it for entries.",
@@ -294,7 +294,7 @@ fn maps_of_one_entry_are_named_with_what_they_take() {
 fn buffers_that_a_slice_keeps_are_named_with_the_part_that_is_referenced() {
     let run = Run::with_snapshots(env!("CARGO_BIN_EXE_bytes_view"), 80);
     run.findings_say(&[
-        "MiB of live bytes: held_by_small_part",
+        "held_by_small_part",
         &line_of("bytes_view", "BytesMut::with_capacity(32 * 1024)"),
         "Only <0.1 % of",
         "of Vec<u8> is referenced",
@@ -326,7 +326,7 @@ fn trees_of_values_are_named_with_their_equal_keys() {
 fn texts_that_could_borrow_are_named_with_the_input_that_they_lie_in() {
     let run = Run::with_snapshots(env!("CARGO_BIN_EXE_cow_owned"), 80);
     run.findings_say(&[
-        "MiB of live bytes: could_borrow",
+        "MiB at the peak: could_borrow",
         &line_of("cow_owned", "serde_json::from_str(text)"),
         "texts lie word for word in a text that is live",
     ]);
@@ -359,7 +359,7 @@ fn large_futures_are_named_with_the_local_that_makes_them_large() {
     let before = Run::with_snapshots(program, 80);
     before.first_row_says(&["handle::{{closure}}", "tokio::spawn", "big_futures::serve"]);
     before.findings_say(&[
-        "MiB of live bytes: large_future",
+        "MiB at the peak: large_future",
         &line_of("big_futures", "let m = read_frame(n).await;"),
         "`parse_upload` holds `scratch` of 12.0 KiB across an await",
     ]);
@@ -536,5 +536,5 @@ fn read_buffers_of_idle_connections_are_named_with_what_they_do_not_use() {
 #[test]
 fn buffers_of_the_largest_message_are_named_with_the_connection() {
     let run = Run::new(env!("CARGO_BIN_EXE_peak_buffers"), 80);
-    run.first_row_says(&["peak_buffers::peer"]);
+    run.first_row_says(&["BytesMut::reserve", "peak_buffers::run"]);
 }

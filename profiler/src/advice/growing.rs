@@ -3,8 +3,9 @@
 //! A program that loads its data grows too, and so does a cache that fills. So growth counts only
 //! if it goes on over most of the run, at every step, without slowing down. Steps are measured in
 //! bytes that the program allocates: its own pace does not depend on the machine, and a snapshot
-//! that stops it for a while does not change it. A time without growth at the end counts against
-//! growth, also if nothing is allocated then.
+//! that stops it for a while does not change it. What a large table allocates when it doubles is
+//! left out of that pace: it is much at once, and nothing else happens meanwhile. A time without
+//! growth at the end counts against growth, also if nothing is allocated then.
 //!
 //! A program that loads, works for a moment and ends cannot be told from one that leaks and frees
 //! everything when it stops. So growth whose bytes are freed at the end is [`Grown`], a fact
@@ -26,6 +27,9 @@ const LEAST_STEPS: usize = 6;
 /// Shorter growth is that of a program that starts, nanoseconds. What was freed at the end is told
 /// of any run that has enough steps.
 const SHORTEST_NS: u64 = 1_000_000_000;
+
+/// Number of live blocks up to which lists and tables of a group are single large ones.
+const FEW_TABLES: u64 = 4;
 
 /// The evidence that says what the whole process held when the growth was measured.
 const LIVE_THEN: &str = "live_bytes";
@@ -65,7 +69,7 @@ impl Serialize for Grown {
 #[derive(Clone, Copy)]
 struct Moment {
     time_ns: u64,
-    /// Bytes that the whole process has allocated.
+    /// Bytes that the whole process has allocated, without what tables allocated to double.
     allocated: u64,
     bytes: u64,
     blocks: u64,
@@ -136,27 +140,65 @@ fn grown<'a>(profile: &Profile, groups: &'a [Group]) -> Vec<(&'a Group, Growth)>
     if profile.checkpoints().len() < LEAST_STEPS {
         return Vec::new();
     }
+    let mut all: Vec<Vec<Moment>> = groups.iter().map(|group| moments(profile, group)).collect();
+    leave_doubling_out(profile, groups, &mut all);
     let mut found: Vec<(&Group, Growth)> = Vec::new();
-    for group in groups {
-        found.extend(steady(profile, groups, group).map(|growth| (group, growth)));
+    for (group, moments) in groups.iter().zip(&all) {
+        let others = groups.iter().zip(&all);
+        found.extend(steady(others, group, moments).map(|growth| (group, growth)));
     }
     // A table doubles, so it never grows steadily.
-    let tables = groups.iter().filter(|group| {
+    let tables = groups.iter().zip(&all).filter(|(group, _)| {
         let grows = |(other, _): &(&Group, Growth)| other.place.owner == group.place.owner;
         let is_known = found.iter().any(|(known, _)| std::ptr::eq(*known, *group));
-        !is_known && found.iter().any(grows)
+        let is_table = is_table(profile, group);
+        is_table && !is_known && found.iter().any(grows)
     });
     let tables: Vec<_> = tables
-        .filter_map(|group| Some((group, doubling(profile, group)?)))
+        .filter_map(|(group, moments)| Some((group, doubling(moments)?)))
         .collect();
     found.extend(tables);
     found
 }
 
-/// Returns the growth of a group at every step.
-fn steady(profile: &Profile, groups: &[Group], group: &Group) -> Option<Growth> {
-    let moments = moments(profile, group);
-    let steps = steps(&moments)?;
+/// Returns `true` if the blocks of a group are lists or tables.
+fn is_table(profile: &Profile, group: &Group) -> bool {
+    let container = group.container(profile);
+    container.is_some_and(|(_, kind)| matches!(kind, TypeKind::Sequence | TypeKind::Map))
+}
+
+/// Leaves what single large lists and tables allocated when they doubled out of what the process
+/// had allocated at each moment.
+fn leave_doubling_out(profile: &Profile, groups: &[Group], all: &mut [Vec<Moment>]) {
+    let count = all.first().map_or(0, Vec::len);
+    // By moment, since the one before.
+    let mut doubled = vec![0_u64; count];
+    for (_, moments) in (groups.iter().zip(&*all)).filter(|(group, _)| is_table(profile, group)) {
+        for (at, pair) in moments.windows(2).enumerate() {
+            let [before, after] = [pair[0], pair[1]];
+            if after.blocks <= FEW_TABLES && after.bytes >= before.bytes + before.bytes / 2 {
+                doubled[at + 1] = doubled[at + 1].saturating_add(after.bytes);
+            }
+        }
+    }
+    for moments in all {
+        let (mut before, mut left_out) = (0, 0_u64);
+        for (moment, doubled) in moments.iter_mut().zip(&doubled) {
+            let since = moment.allocated.saturating_sub(before);
+            before = moment.allocated;
+            left_out = left_out.saturating_add((*doubled).min(since));
+            moment.allocated = moment.allocated.saturating_sub(left_out);
+        }
+    }
+}
+
+/// Returns the growth of a group at every step. `others` = all groups, this one too.
+fn steady<'a>(
+    others: impl Iterator<Item = (&'a Group, &'a Vec<Moment>)>,
+    group: &Group,
+    moments: &[Moment],
+) -> Option<Growth> {
+    let steps = steps(moments)?;
     let (first, last) = (steps.first()?, steps.last()?);
     let middle = steps.get(steps.len() / 2)?;
     let mean = last.rate_since(first);
@@ -176,18 +218,13 @@ fn steady(profile: &Profile, groups: &[Group], group: &Group) -> Option<Growth> 
     if !is_steady || !goes_on || !is_much || last.blocks < 2 {
         return None;
     }
-    let given_up = given_up(profile, groups, group, (first, last));
+    let given_up = given_up(others, group, (first, last));
     (given_up < growth.bytes() / 2).then_some(growth)
 }
 
 /// Returns the growth of lists and tables that double. They never shrink before the end, and more
 /// than once they grew by a half and more, at last in the second half of what was allocated.
-fn doubling(profile: &Profile, group: &Group) -> Option<Growth> {
-    let (_, kind) = group.container(profile)?;
-    if !matches!(kind, TypeKind::Sequence | TypeKind::Map) {
-        return None;
-    }
-    let moments = moments(profile, group);
+fn doubling(moments: &[Moment]) -> Option<Growth> {
     let end = moments.last()?;
     let is_late =
         |moment: &&Moment| moment.time_ns > end.time_ns / 2 && moment.allocated > end.allocated / 2;
@@ -273,15 +310,18 @@ pub(super) fn live_then(finding: &Finding) -> u64 {
 /// Returns the bytes that other groups with values of the same type gave up between two moments. A
 /// queue that is filled at one place and refilled at another has the same bytes, but the second
 /// place grows for as long as blocks of the first are left.
-fn given_up(profile: &Profile, groups: &[Group], group: &Group, span: (&Moment, &Moment)) -> u64 {
+fn given_up<'a>(
+    others: impl Iterator<Item = (&'a Group, &'a Vec<Moment>)>,
+    group: &Group,
+    span: (&Moment, &Moment),
+) -> u64 {
     if group.place.type_name.is_none() {
         return 0;
     }
-    let others = groups.iter().filter(|other| {
+    let others = others.filter(|(other, _)| {
         other.place.type_name == group.place.type_name && !std::ptr::eq(*other, group)
     });
-    let given_up = others.map(|other| {
-        let moments = moments(profile, other);
+    let given_up = others.map(|(_, moments)| {
         let bytes_at = |time_ns| {
             let moment = moments.iter().find(|moment| moment.time_ns == time_ns);
             moment.map_or(0, |moment| moment.bytes)

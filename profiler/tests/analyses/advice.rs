@@ -245,6 +245,49 @@ fn tables_that_double_grow_with_what_grows_beside_them() {
 }
 
 #[test]
+fn what_a_large_table_allocates_at_once_is_no_step_of_growth() {
+    let table_at = |at: u64| at.next_power_of_two() << 22;
+    // 2 MiB are allocated from one moment to the next, and what the table needs for itself.
+    let allocated_at = |at: u64| {
+        let tables = (1..=at).filter(|at| (at - 1).is_power_of_two() || *at == 1);
+        (at << 21) + tables.map(table_at).sum::<u64>()
+    };
+    let rows = made!(Figures {
+        total_bytes: 11 << 21,
+        total_blocks: 1 << 20,
+        live_bytes: 11 << 20,
+        live_blocks: 1 << 10,
+        peak_bytes: 11 << 20,
+        peak_blocks: 1 << 10,
+    });
+    let table = made!(Figures {
+        total_bytes: allocated_at(11) - (11 << 21),
+        total_blocks: 5,
+        live_bytes: table_at(11),
+        live_blocks: 1,
+        peak_bytes: table_at(11),
+        peak_blocks: 1,
+    });
+    let mut b = of_site(VEC, Origin::User, rows, &[]);
+    let main = b.function("app::main", "app", Origin::User);
+    let main = b.frame(main, Some("src/main.rs"), 3);
+    let map = b.value_type("std::collections::hash::map::HashMap<u64, u64>");
+    add_site(&mut b, &[main], map, table, &[]);
+    b.parts().process.duration_ns = 1_100_000_000;
+    for at in 1..=10_u64 {
+        let held = [(at << 20, 1 << 10), (table_at(at), 1)];
+        b.checkpoint_after(allocated_at(at), at * 100_000_000, &held);
+    }
+    let findings = advise(&b.build(), true);
+    let grown = findings
+        .iter()
+        .filter(|finding| finding.kind == Kind::Growing);
+    let grown: Vec<u64> = grown.map(|finding| finding.saves_bytes).collect();
+    // The last three fifths of 26 MiB: the first table was there from the start.
+    assert_eq!(grown, [8 << 20]);
+}
+
+#[test]
 fn blocks_that_replace_those_of_another_place_do_not_grow() {
     let at_the_end = |live: u64| {
         made!(Figures {
