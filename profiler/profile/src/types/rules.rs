@@ -188,7 +188,9 @@ fn of_module(call: &Call<'_>, std: bool, inner: Option<&Container>) -> Option<Co
         let also = of.stacks.also.iter().copied();
         let mut of_types = also
             .chain([of.path])
-            .filter_map(|path| path.rsplit_once("::"));
+            .filter_map(|path| path.rsplit_once("::"))
+            // Classes of C++ are in one namespace, whose name is that of Rust's library.
+            .filter(|(module, _)| *module != "std");
         of.stacks.modules.iter().any(|module| is_in(module))
             || of_types.any(|(module, _)| is_in(module))
     })?;

@@ -160,6 +160,21 @@ fn a_value_made_for_a_container_is_its_own_block() {
     );
 }
 
+/// `std` is also the namespace of C++'s containers.
+#[test]
+fn a_function_of_the_standard_library_is_no_method_of_a_container_of_cpp() {
+    let stack = [
+        ("cs?", "<alloc::raw_vec::RawVecInner>::finish_grow"),
+        (
+            "cs",
+            "std::backtrace_rs::symbolize::resolve_frame_unsynchronized::<app::Symbol>",
+        ),
+        ("cs", "std::thread::spawn::<app::Task>"),
+        ("cu", "app::main"),
+    ];
+    assert_eq!(hooked(&stack), None);
+}
+
 #[test]
 fn equal_code_under_one_name_is_told_by_the_frame_inlined_into_the_program() {
     assert_eq!(
