@@ -125,6 +125,36 @@ pub(super) const ALL: &[Near] = &[
         ],
     ),
     (
+        "kept_by_weak",
+        &[
+            (
+                "weak pointers to values that live",
+                "",
+                "let v: Vec<Arc<[u64; 20]>> = (0..$n).map(|i| Arc::new([i; 20])).collect(); let w: Vec<_> = v.iter().map(Arc::downgrade).collect(); run(|_| { black_box(w[3].upgrade()); }); black_box((&v, &w));",
+            ),
+            (
+                "weak pointers that were purged",
+                "",
+                "let v: Vec<Rc<[u64; 20]>> = (0..$n).map(|i| Rc::new([i; 20])).collect(); let mut w: Vec<_> = v.iter().map(Rc::downgrade).collect(); drop(v); w.retain(|w| w.strong_count() > 0); run(|_| { black_box(&w); }); black_box(&w);",
+            ),
+            (
+                "lists that begin with a zero and a one",
+                "",
+                "let v: Vec<Arc<Vec<u64>>> = (0..$n).map(|i| Arc::new(vec![0, 1, i, i, i, i])).collect(); run(|_| { black_box(&v); }); black_box(&v);",
+            ),
+            (
+                "weak pointers that never had a value",
+                "",
+                "let v: Vec<(std::sync::Weak<[u64; 20]>, Box<[u64; 20]>)> = (0..$n).map(|i| (std::sync::Weak::new(), Box::new([i; 20]))).collect(); run(|_| { black_box(&v); }); black_box(&v);",
+            ),
+            (
+                "children that know their parent",
+                "struct P { children: RefCell<Vec<Rc<C>>> } struct C { parent: Weak<P>, state: [u64; 12] }",
+                "let v: Vec<Rc<P>> = (0..$n).map(|i| { let p = Rc::new(P { children: RefCell::default() }); for _ in 0..3 { p.children.borrow_mut().push(Rc::new(C { parent: Rc::downgrade(&p), state: [i; 12] })); } p }).collect(); run(|_| { black_box(&v); }); black_box((v[0].children.borrow()[0].state, v[0].children.borrow()[0].parent.strong_count()));",
+            ),
+        ],
+    ),
+    (
         "input_kept",
         &[
             (

@@ -34,6 +34,8 @@ pub enum Kind {
     DuplicateContent,
     /// Large blocks of which only small parts are referenced.
     HeldBySmallPart,
+    /// Blocks of dropped values, which only `Weak` pointers keep.
+    KeptByWeak,
     /// A text that lives beside the values that were read from it.
     InputKept,
     /// Texts that lie in a larger one, which could be borrowed.
@@ -60,7 +62,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of findings that save the same.
-    pub const ALL: [Kind; 23] = [
+    pub const ALL: [Kind; 24] = [
         Kind::FailedRequest,
         Kind::MissingCapacity,
         Kind::Temporary,
@@ -73,6 +75,7 @@ impl Kind {
         Kind::EmptyContainer,
         Kind::DuplicateContent,
         Kind::HeldBySmallPart,
+        Kind::KeptByWeak,
         Kind::InputKept,
         Kind::CouldBorrow,
         Kind::Untouched,
@@ -101,6 +104,7 @@ impl Kind {
             Kind::EmptyContainer => "empty_container",
             Kind::DuplicateContent => "duplicate_content",
             Kind::HeldBySmallPart => "held_by_small_part",
+            Kind::KeptByWeak => "kept_by_weak",
             Kind::InputKept => "input_kept",
             Kind::CouldBorrow => "could_borrow",
             Kind::Untouched => "untouched",

@@ -24,6 +24,7 @@ mod group;
 mod growing;
 mod in_place;
 mod inputs;
+mod kept_by_weak;
 mod large_future;
 mod methods;
 mod missing_capacity;
@@ -173,6 +174,7 @@ fn from_snapshot(at: &AtMoment<'_>, groups: &[Group]) -> Vec<Finding> {
         found.extend(capacity::find_empty(at, group));
         found.extend(duplicates::find(at, group));
         found.extend(small_part::find(at, group));
+        found.extend(kept_by_weak::find(at, group));
         found.extend(inputs::find_kept(at, group));
         found.extend(inputs::find_borrow(at, groups, group));
         found.extend(pages::find_untouched(at, group));

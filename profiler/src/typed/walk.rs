@@ -64,7 +64,8 @@ impl Walk<'_> {
                     return;
                 };
                 if hold == Hold::Refers || self.is_uncertain && is_counted {
-                    return words.refers(place(at), to);
+                    words.refers(place(at), to);
+                    return self.weak(place(at), if is_counted { elements } else { 0 }, words);
                 }
                 if is_counted {
                     words.owns(place(at), to);
@@ -87,9 +88,6 @@ impl Walk<'_> {
                 let Some(to) = self.start_of(place(at), holds_itself, words) else {
                     return;
                 };
-                if hold == Hold::Refers || self.is_uncertain {
-                    return words.refers(place(at), to);
-                }
                 let vtable = word(vtable).and_then(|vtable| self.all.vtables.get(&vtable));
                 let shape = vtable.map_or(
                     0,
@@ -97,9 +95,14 @@ impl Walk<'_> {
                         if is_counted { counted } else { value }
                     },
                 );
-                words.owns(place(at), to);
                 let fits = shape != 0 && self.all.fits(shape, self.heap().size(to));
-                words.held_as(place(at), note(if fits { shape } else { 0 }, step));
+                let shape = if fits { shape } else { 0 };
+                if hold == Hold::Refers || self.is_uncertain {
+                    words.refers(place(at), to);
+                    return self.weak(place(at), if is_counted { shape } else { 0 }, words);
+                }
+                words.owns(place(at), to);
+                words.held_as(place(at), note(shape, step));
             }
             Item::List {
                 at,
@@ -336,6 +339,9 @@ impl Walk<'_> {
                 size,
                 ref items,
             } => {
+                if self.own.is_some() && self.view.has_dropped_value(base) {
+                    words.dropped();
+                }
                 if word(strong) == Some(0) {
                     let start = place(value);
                     self.skip(start..start.wrapping_add(size.into()), words);
@@ -409,9 +415,6 @@ impl Walk<'_> {
             }
             return;
         };
-        if hold == Hold::Refers || self.is_uncertain {
-            return words.refers(at, block);
-        }
         let size = self.heap().size(block);
         let shape = match to {
             Target::Opaque => 0,
@@ -420,6 +423,10 @@ impl Walk<'_> {
             Target::Node { leaf, .. } => leaf,
         };
         let fits = self.all.fits(shape, size);
+        if hold == Hold::Refers || self.is_uncertain {
+            words.refers(at, block);
+            return self.weak(at, if counts && fits { shape } else { 0 }, words);
+        }
         if !fits && hold == Hold::Owns && to != Target::Opaque {
             self.no_value(words);
         }
@@ -430,6 +437,13 @@ impl Walk<'_> {
         }
         words.owns(at, block);
         words.held_as(at, note(shape, step));
+    }
+
+    /// Says what a `Weak` that was reported tells of its block. Its place is not that of the block.
+    fn weak(&self, at: u64, shape: ShapeId, words: &mut Words) {
+        if shape != 0 && !self.is_uncertain {
+            words.held_as(at, note(shape, 0));
+        }
     }
 
     /// Reports a header if it agrees with the size of its block.
@@ -653,6 +667,10 @@ impl TypedLayouts {
             Contents::CountedValue(_) | Contents::CountedElements(_)
         ) {
             walk.skip(all.start..start, words);
+            if view.has_dropped_value(all.start) {
+                walk.skip(start..all.end, words);
+                return words.dropped();
+            }
         }
         if items.is_empty() {
             return;

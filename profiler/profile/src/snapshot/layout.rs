@@ -192,6 +192,14 @@ impl View<'_> {
         self.is_probe
     }
 
+    /// Returns `true` if the two counts at an address are those of an `Rc` or `Arc` whose value was
+    /// dropped: there is no strong reference, and `Weak` pointers keep the block.
+    pub fn has_dropped_value(&self, counts: u64) -> bool {
+        let weak = counts.checked_add(WORD).and_then(|at| self.word(at));
+        let is_weak = weak.is_some_and(|weak| (1..=i64::MAX as u64).contains(&weak));
+        is_weak && self.word(counts) == Some(0)
+    }
+
     /// Returns the addresses to walk.
     pub fn range(&self) -> Range<u64> {
         self.range.clone()
@@ -222,6 +230,7 @@ pub struct Words {
     pub slices: Vec<(u64, u64)>,
     pub(super) unused_bytes: u64,
     pub(super) has_no_value: bool,
+    pub(super) is_dropped: bool,
 }
 
 impl Words {
@@ -232,6 +241,7 @@ impl Words {
         self.notes.clear();
         self.slices.clear();
         self.has_no_value = false;
+        self.is_dropped = false;
     }
 
     /// Reports that the word at an address is a pointer that keeps a block alive.
@@ -275,6 +285,12 @@ impl Words {
     /// variant that does not exist. Such memory was never written, or its value is gone.
     pub fn no_value(&mut self) {
         self.has_no_value = true;
+    }
+
+    /// Reports that the block of an `Rc` or `Arc` holds a value that was dropped, and that `Weak`
+    /// pointers keep it.
+    pub fn dropped(&mut self) {
+        self.is_dropped = true;
     }
 
     /// Reports unused bytes of the block itself, such as empty places in the node of a B-tree.

@@ -59,6 +59,10 @@ pub struct SiteFigures {
     pub sliced_bytes: u64,
     /// The bytes of theirs that slices cover.
     pub slice_bytes: u64,
+    /// Blocks of an `Rc` or `Arc` whose value was dropped: only `Weak` pointers keep them.
+    pub dropped_blocks: u64,
+    /// Their bytes.
+    pub dropped_bytes: u64,
     /// Blocks that nothing reaches at this moment.
     pub not_reached_blocks: u64,
     /// Their bytes.
@@ -98,6 +102,8 @@ impl SiteFigures {
         add(&mut self.sliced_blocks, other.sliced_blocks);
         add(&mut self.sliced_bytes, other.sliced_bytes);
         add(&mut self.slice_bytes, other.slice_bytes);
+        add(&mut self.dropped_blocks, other.dropped_blocks);
+        add(&mut self.dropped_bytes, other.dropped_bytes);
         add(&mut self.not_reached_blocks, other.not_reached_blocks);
         add(&mut self.not_reached_bytes, other.not_reached_bytes);
         add(&mut self.rounding_bytes, other.rounding_bytes);
@@ -175,6 +181,10 @@ impl Analysis {
             if self.lies_in_input(index) {
                 site.in_input_blocks += 1;
                 site.in_input_bytes += size;
+            }
+            if self.is_dropped(index) {
+                site.dropped_blocks += 1;
+                site.dropped_bytes += size;
             }
             if self.reach(index) == Reach::NotReached {
                 site.not_reached_blocks += 1;

@@ -71,6 +71,8 @@ pub(super) struct Contents {
     pub(super) sliced: Vec<Sliced>,
     /// The lists and tables whose length is not known, one bit each.
     unknown_lengths: Vec<u64>,
+    /// The blocks whose value was dropped and which `Weak` pointers keep, one bit each.
+    dropped: Vec<u64>,
     pub(super) pages: Option<Pages>,
     pub(super) losses: Losses,
 }
@@ -133,6 +135,10 @@ impl Contents {
 
     pub(super) fn has_unknown_length(&self, block: usize) -> bool {
         has_bit(&self.unknown_lengths, block)
+    }
+
+    pub(super) fn is_dropped(&self, block: usize) -> bool {
+        has_bit(&self.dropped, block)
     }
 
     /// Adds pointers that own nothing to a node: its edges move to the end.
@@ -230,6 +236,8 @@ struct Node {
     trust: Trust,
     /// It is a list or table whose length is not known.
     has_unknown_length: bool,
+    /// Its value was dropped, and `Weak` pointers keep it.
+    is_dropped: bool,
 }
 
 /// Reads all contents.
@@ -257,6 +265,7 @@ pub(super) fn read(
             in_inputs: InInputs::default(),
             sliced: Vec::new(),
             unknown_lengths: vec![0; blocks.div_ceil(64)],
+            dropped: vec![0; blocks.div_ceil(64)],
             pages,
             losses: Losses::default(),
         },
@@ -314,6 +323,7 @@ pub(super) fn read(
         reader.ready_blocks();
     }
     reader.own_boxed_slices();
+    reader.own_by_weak();
     reader.lower_weak();
     reader.keep_values_beyond();
     reader.count_lengths();
@@ -346,6 +356,27 @@ impl Reader<'_> {
                 .partition(|&block| self.layouts.is_plain(self.heap, block as usize));
             self.plain.extend(plain);
             self.blocks(ready.into_iter());
+        }
+    }
+
+    /// Makes owners of the pointers to blocks whose value was dropped: all are `Weak`, and keep the
+    /// block. What lies on stacks may be older.
+    fn own_by_weak(&mut self) {
+        if self.contents.dropped.iter().all(|bits| *bits == 0) {
+            return;
+        }
+        let roots = self.heap.roots().iter();
+        let is_root_in_use =
+            roots.map(|root| matches!(root.kind, RootKind::Segment | RootKind::ThreadLocals));
+        let blocks = (0..self.heap.len()).map(|_| true);
+        for (node, is_in_use) in blocks.chain(is_root_in_use).enumerate() {
+            let mut position = self.contents.starts[node];
+            while is_in_use && let Some((target, _, next)) = self.contents.edge(position) {
+                if self.contents.is_dropped(target as usize) {
+                    self.contents.edges[position as usize] &= !REFERS;
+                }
+                position = next;
+            }
         }
     }
 
@@ -449,6 +480,10 @@ impl Reader<'_> {
                 self.contents.unknown_lengths[word] &= !bit;
                 if of.has_unknown_length {
                     self.contents.unknown_lengths[word] |= bit;
+                }
+                self.contents.dropped[word] &= !bit;
+                if of.is_dropped {
+                    self.contents.dropped[word] |= bit;
                 }
                 self.contents.unused[node] = of.unused;
                 self.contents.hashes[node] = of.hash;
@@ -615,6 +650,7 @@ impl Reader<'_> {
             hash: Hash::new(self.layouts.value_type_of(self.heap, block)),
             zero_pages: 0,
             is_readable: true,
+            is_dropped: false,
             text: None,
             part,
         };
@@ -658,6 +694,7 @@ impl Reader<'_> {
         let own = scan.part.words.unused_bytes.min(size);
         let mut hash = scan.hash.value();
         let (zero_pages, is_readable) = (scan.zero_pages, scan.is_readable);
+        let is_dropped = scan.is_dropped;
         // A slice is full; how much of a list is in use without a header is not known.
         let is_known = fill.is_some() || form == Form::Whole;
         let has_unknown_length = fill.is_none() && form == Form::Listed;
@@ -688,8 +725,8 @@ impl Reader<'_> {
             None if own == 0 => NOT_KNOWN,
             unused => (unused.unwrap_or(0) + own).min(size),
         };
-        // What could not be read equals nothing, and neither does what may change.
-        let hash = if is_readable && !self.layouts.may_change(self.heap, block) {
+        // What could not be read equals nothing, and neither does what may change or is gone.
+        let hash = if is_readable && !is_dropped && !self.layouts.may_change(self.heap, block) {
             hash
         } else {
             Hash::of(all.start)
@@ -700,6 +737,7 @@ impl Reader<'_> {
             hash,
             trust,
             has_unknown_length,
+            is_dropped,
         });
     }
 
@@ -731,6 +769,7 @@ impl Reader<'_> {
             hash: Hash::new(0),
             zero_pages: 0,
             is_readable: true,
+            is_dropped: false,
             text: None,
             part,
         };
@@ -746,6 +785,7 @@ impl Reader<'_> {
                 RootKind::Stack | RootKind::DeadStack => Trust::Stack,
             },
             has_unknown_length: false,
+            is_dropped: false,
         });
     }
 }

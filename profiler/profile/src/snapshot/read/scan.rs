@@ -22,6 +22,8 @@ pub(super) struct Scan<'a, 'b> {
     pub(super) hash: Hash,
     pub(super) zero_pages: u32,
     pub(super) is_readable: bool,
+    /// The value was dropped, and `Weak` pointers keep the block.
+    pub(super) is_dropped: bool,
     /// The knowledge about the block if it is a text that may lie in an input.
     pub(super) text: Option<Text>,
     pub(super) part: &'b mut Part,
@@ -123,6 +125,7 @@ impl Scan<'_, '_> {
         let words = &mut self.part.words;
         words.clear();
         self.reader.layouts.walk(&view, words);
+        self.is_dropped |= words.is_dropped;
         // They usually are in order.
         words.marks.sort_by_key(|mark| mark.0);
         words.headers.sort_by_key(|header| header.0);
