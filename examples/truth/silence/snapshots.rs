@@ -91,6 +91,31 @@ pub(super) const ALL: &[Near] = &[
                 "",
                 "let v: Vec<String> = (0..$n).map(|i| text(1, i, 60)).collect(); run(|_| { black_box(&v); }); black_box(&v);",
             ),
+            (
+                "lists of equal numbers",
+                "",
+                "let mut v: Vec<Vec<u64>> = (0..$n).map(|_| vec![7; 60]).collect(); run(|turn| v[3][0] = turn); black_box(&v);",
+            ),
+            (
+                "lists of structs of zeros",
+                "struct R { a: u64, b: u64, c: f64 }",
+                "let mut v: Vec<Vec<R>> = (0..$n).map(|_| (0..$m).map(|_| R { a: 0, b: 0, c: 0.0 }).collect()).collect(); run(|turn| { v[3][0].a = turn; v[3][0].a = 0; }); black_box((v[1][1].b, v[1][2].c));",
+            ),
+            (
+                "lists of structs that differ in one field",
+                "struct R { name: String, of: Option<u32>, last: u8 }",
+                "let v: Vec<Vec<R>> = (0..$n).map(|i| (0..$m).map(|j| R { name: text(1, j, 30), of: (j > 0).then_some(7), last: if j == 30 { i as u8 } else { (i >> 8) as u8 } }).chain(std::iter::once(R { name: text(2, i, 30), of: None, last: 1 })).collect()).collect(); run(|_| { black_box(&v); }); black_box((v[1][1].of, v[1][2].last, v[1][3].name.len()));",
+            ),
+            (
+                "lists of structs that count in a Cell",
+                "struct R { hits: Cell<u64>, more: [u64; 4] }",
+                "let v: Vec<Vec<R>> = (0..$n).map(|_| (0..$m).map(|j| R { hits: Cell::new(0), more: [j; 4] }).collect()).collect(); run(|_| { v[3][1].hits.set(0); }); black_box(v[1][1].more);",
+            ),
+            (
+                "lists of structs that are shared",
+                "struct R { name: String, number: u64 }",
+                "let one: Rc<Vec<R>> = Rc::new((0..$m as u64).map(|number| R { name: text(1, number as usize, 30), number }).collect()); let v: Vec<(Rc<Vec<R>>, Box<u64>)> = (0..$n).map(|i| (one.clone(), Box::new(i))).collect(); run(|_| { black_box(&v); }); black_box((v[1].0[1].number, v[1].0[2].name.len()));",
+            ),
         ],
     ),
     (

@@ -3,7 +3,7 @@
 use super::plan::{COUNTS, Contents, Hold, Item, ShapeId, Target, is_plain};
 use super::{SiteKind, TypedLayouts};
 use crate::snapshot::{
-    Form, FutureState, Header, Heap, LargeLocal, Layouts, Mark, RootKind, Source, View, WORD, Words,
+    Form, FutureState, Header, Heap, LargeLocal, Layouts, Mark, RootKind, Source, View, Words,
 };
 use std::ops::Range;
 use std::sync::PoisonError;
@@ -377,12 +377,9 @@ impl Walk<'_> {
 
     fn skip(&self, range: Range<u64>, words: &mut Words) {
         let all = self.view.range();
-        let start = range.start.max(all.start).next_multiple_of(WORD);
-        let end = range.end.min(all.end);
-        let mut at = start;
-        while at + WORD <= end {
-            words.skip(at);
-            at += WORD;
+        let (start, end) = (range.start.max(all.start), range.end.min(all.end));
+        if start < end {
+            words.skip_bytes(start..end);
         }
     }
 
@@ -756,6 +753,11 @@ impl Layouts for TypedLayouts {
             return self.by_site.may_change(heap, block);
         }
         self.plans.shapes[shape as usize].may_change
+    }
+
+    fn holds_records(&self, heap: &Heap, block: usize) -> bool {
+        let shape = &self.plans.shapes[self.shape_of(heap, block) as usize];
+        shape.is_record && !shape.may_change
     }
 
     fn form(&self, heap: &Heap, block: usize) -> Form {

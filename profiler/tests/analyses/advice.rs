@@ -629,7 +629,8 @@ fn no_figure_of_a_snapshot_overflows() {
         "untouched_bytes": most, "in_input_blocks": most, "in_input_bytes": most,
         "tables": most, "table_items": most, "small_tables": vec![most; 8],
         "small_table_bytes": most, "small_table_item_bytes": 1, "table_shrinks_bytes": most,
-        "sliced_blocks": most, "sliced_bytes": most, "slice_bytes": 1, "rounding_bytes": most,
+        "repeated_lists": most, "repeated_list_blocks": most, "repeated_list_bytes": most,
+        "dropped_blocks": most, "dropped_bytes": most, "sliced_blocks": most, "sliced_bytes": most, "slice_bytes": 1, "rounding_bytes": most,
         "pinned": {"pages": most, "own_pages": most, "page_bytes": most, "live_bytes": 1},
     });
     let number = number_of_list();
@@ -642,6 +643,58 @@ fn no_figure_of_a_snapshot_overflows() {
     let findings = of_snapshots(&profile, false);
     assert!(findings.len() >= 4, "{findings:#?}");
     text(&profile, &findings, 40);
+}
+
+#[test]
+fn equal_lists_of_structs_are_shared_with_what_they_hold() {
+    let found = |figures: Value| {
+        let profile = shop_with(&[("peak", 9 << 20, figures, json!([]))]);
+        of_snapshots(&profile, false)
+    };
+    let figures = json!({
+        "blocks": 40, "bytes": 40 << 14, "known_bytes": 40 << 14, "repeated_blocks": 30,
+        "repeated_bytes": 30 << 14, "repeated_lists": 30, "repeated_list_blocks": 3030,
+        "repeated_list_bytes": 3 << 20,
+    });
+    let [finding] = &found(figures)[..] else {
+        panic!("one finding");
+    };
+    assert_eq!(finding.kind, Kind::DuplicateContent);
+    assert_eq!(finding.confidence, Confidence::Estimate);
+    // The counts of ten shared lists.
+    assert_eq!(
+        (finding.saves_bytes, finding.saves_blocks),
+        ((3 << 20) - 160, 3030)
+    );
+    assert_eq!(
+        finding.why,
+        "30 of 40 blocks of Vec<Product> equal another one, with 3,000 blocks that they hold; 10 \
+         are distinct."
+    );
+    assert!(finding.remedy.contains("`Arc<[_]>`"), "{finding:#?}");
+    // Equal blocks that are not known to hold structs.
+    let others = json!({
+        "blocks": 40, "bytes": 40 << 14, "known_bytes": 40 << 14, "repeated_blocks": 30,
+        "repeated_bytes": 30 << 14,
+    });
+    assert_eq!(found(others), []);
+}
+
+#[test]
+fn blocks_that_only_weak_pointers_keep_are_those_of_dropped_values() {
+    let figures = json!({
+        "blocks": 40, "bytes": 40 << 14, "known_bytes": 40 << 14, "dropped_blocks": 30,
+        "dropped_bytes": 30 << 14,
+    });
+    let profile = shop_with(&[("exit", 9 << 20, figures, json!([]))]);
+    let findings = of_snapshots(&profile, false);
+    let [finding] = &findings[..] else {
+        panic!("{findings:#?}");
+    };
+    assert_eq!(finding.kind, Kind::KeptByWeak);
+    assert_eq!(finding.confidence, Confidence::Exact);
+    assert_eq!((finding.saves_bytes, finding.saves_blocks), (30 << 14, 30));
+    assert!(finding.remedy.contains("strong_count"), "{finding:#?}");
 }
 
 const STRING: &str = "alloc::string::String";

@@ -50,6 +50,12 @@ pub trait Layouts: Sync {
         false
     }
 
+    /// Returns `true` if a block holds a list of records: values of a struct or enum of which all
+    /// bytes are understood, and which nobody changes through a shared reference.
+    fn holds_records(&self, _heap: &Heap, _block: usize) -> bool {
+        false
+    }
+
     /// Returns `true` if a block of a site that needs a header is understood without one in case
     /// no root leads to a header. Such blocks are read before others that have none.
     fn is_whole(&self, _site: u32) -> bool {
@@ -228,6 +234,9 @@ pub struct Words {
     pub notes: Vec<(u64, u64)>,
     /// Lengths of slices by the address of their pointer.
     pub slices: Vec<(u64, u64)>,
+    /// Bytes that are not part of the value, as the addresses of the first one and of the one after
+    /// the last.
+    pub gaps: Vec<(u64, u64)>,
     pub(super) unused_bytes: u64,
     pub(super) has_no_value: bool,
     pub(super) is_dropped: bool,
@@ -240,6 +249,7 @@ impl Words {
         self.headers.clear();
         self.notes.clear();
         self.slices.clear();
+        self.gaps.clear();
         self.has_no_value = false;
         self.is_dropped = false;
     }
@@ -266,6 +276,12 @@ impl Words {
     /// count, a `Weak`.
     pub fn skip(&mut self, address: u64) {
         self.marks.push((address, Mark::Skip));
+    }
+
+    /// Reports bytes that are not part of the value, as [`Words::skip`] does with a word: padding.
+    /// No pointer lies there.
+    pub fn skip_bytes(&mut self, addresses: Range<u64>) {
+        self.gaps.push((addresses.start, addresses.end));
     }
 
     /// Reports the pointer in a container's header. It owns the block if the header agrees with the

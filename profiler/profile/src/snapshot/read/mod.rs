@@ -73,6 +73,8 @@ pub(super) struct Contents {
     unknown_lengths: Vec<u64>,
     /// The blocks whose value was dropped and which `Weak` pointers keep, one bit each.
     dropped: Vec<u64>,
+    /// The lists of records that hold other values than zeros, one bit each.
+    records: Vec<u64>,
     pub(super) pages: Option<Pages>,
     pub(super) losses: Losses,
 }
@@ -135,6 +137,10 @@ impl Contents {
 
     pub(super) fn has_unknown_length(&self, block: usize) -> bool {
         has_bit(&self.unknown_lengths, block)
+    }
+
+    pub(super) fn has_records(&self, block: usize) -> bool {
+        has_bit(&self.records, block)
     }
 
     pub(super) fn is_dropped(&self, block: usize) -> bool {
@@ -238,6 +244,8 @@ struct Node {
     has_unknown_length: bool,
     /// Its value was dropped, and `Weak` pointers keep it.
     is_dropped: bool,
+    /// It is a list of records that holds other values than zeros.
+    is_records: bool,
 }
 
 /// Reads all contents.
@@ -266,6 +274,7 @@ pub(super) fn read(
             sliced: Vec::new(),
             unknown_lengths: vec![0; blocks.div_ceil(64)],
             dropped: vec![0; blocks.div_ceil(64)],
+            records: vec![0; blocks.div_ceil(64)],
             pages,
             losses: Losses::default(),
         },
@@ -481,9 +490,13 @@ impl Reader<'_> {
                 if of.has_unknown_length {
                     self.contents.unknown_lengths[word] |= bit;
                 }
-                self.contents.dropped[word] &= !bit;
-                if of.is_dropped {
-                    self.contents.dropped[word] |= bit;
+                let said = [
+                    (&mut self.contents.dropped, of.is_dropped),
+                    (&mut self.contents.records, of.is_records),
+                ];
+                for (bits, is_said) in said {
+                    bits[word] &= !bit;
+                    bits[word] |= if is_said { bit } else { 0 };
                 }
                 self.contents.unused[node] = of.unused;
                 self.contents.hashes[node] = of.hash;
@@ -651,6 +664,7 @@ impl Reader<'_> {
             zero_pages: 0,
             is_readable: true,
             is_dropped: false,
+            is_zero: true,
             text: None,
             part,
         };
@@ -694,7 +708,7 @@ impl Reader<'_> {
         let own = scan.part.words.unused_bytes.min(size);
         let mut hash = scan.hash.value();
         let (zero_pages, is_readable) = (scan.zero_pages, scan.is_readable);
-        let is_dropped = scan.is_dropped;
+        let (is_dropped, is_zero) = (scan.is_dropped, scan.is_zero);
         // A slice is full; how much of a list is in use without a header is not known.
         let is_known = fill.is_some() || form == Form::Whole;
         let has_unknown_length = fill.is_none() && form == Form::Listed;
@@ -731,6 +745,8 @@ impl Reader<'_> {
         } else {
             Hash::of(all.start)
         };
+        let has_records = is_known && text_bytes > 0 && is_readable && !is_zero;
+        let is_records = has_records && self.layouts.holds_records(self.heap, block);
         part.finish(edges, |edges| Node {
             edges,
             unused,
@@ -738,6 +754,7 @@ impl Reader<'_> {
             trust,
             has_unknown_length,
             is_dropped,
+            is_records,
         });
     }
 
@@ -770,6 +787,7 @@ impl Reader<'_> {
             zero_pages: 0,
             is_readable: true,
             is_dropped: false,
+            is_zero: true,
             text: None,
             part,
         };
@@ -786,6 +804,7 @@ impl Reader<'_> {
             },
             has_unknown_length: false,
             is_dropped: false,
+            is_records: false,
         });
     }
 }
