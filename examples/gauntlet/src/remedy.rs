@@ -210,6 +210,10 @@ pub const WITHOUT: &[(&str, &str)] = &[
     ),
     ("large_future", "no technique is about async functions"),
     (
+        "large_variant",
+        "no technique changes the variants of an enum",
+    ),
+    (
         "freed_together",
         "it saves blocks and no bytes, and these rows compare bytes; the cases of arenas count blocks",
     ),

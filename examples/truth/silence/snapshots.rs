@@ -394,6 +394,36 @@ pub(super) const ALL: &[Near] = &[
         ],
     ),
     (
+        "large_variant",
+        &[
+            (
+                "large variants that are usual",
+                "enum E { Small(u64), Large([u64; 20]) }",
+                "let mut v: Vec<E> = (0..20 * $n as u64).map(|i| if i % 4 == 0 { E::Large([i; 20]) } else { E::Small(i) }).collect(); run(|turn| v[3] = E::Small(turn)); black_box(v.iter().map(|e| match e { E::Small(x) => *x, E::Large(x) => x[3] }).sum::<u64>());",
+            ),
+            (
+                "variants of one size",
+                "enum E { One(String), Two([u64; 3]), Three(Vec<u8>) }",
+                "let mut v: Vec<E> = (0..20 * $n as u64).map(|i| match i % 20 { 0 => E::Two([i; 3]), 1 => E::Three(vec![1; 9]), _ => E::One(text(1, i as usize, 30)) }).collect(); run(|turn| v[3] = E::Two([turn; 3])); black_box(v.iter().map(|e| match e { E::One(x) => x.len(), E::Two(x) => x[1] as usize, E::Three(x) => x.len() }).sum::<usize>());",
+            ),
+            (
+                "a large variant in a box",
+                "enum E { Small(u64), Large(Box<[u64; 20]>) }",
+                "let mut v: Vec<E> = (0..20 * $n as u64).map(|i| if i % 50 == 0 { E::Large(Box::new([i; 20])) } else { E::Small(i) }).collect(); run(|turn| v[3] = E::Small(turn)); black_box(v.iter().map(|e| match e { E::Small(x) => *x, E::Large(x) => x[3] }).sum::<u64>());",
+            ),
+            (
+                "a large variant of few values",
+                "enum E { Small(u64), Large([u64; 20]) }",
+                "let mut v: Vec<Vec<E>> = (0..$n as u64).map(|i| vec![E::Large([i; 20]), E::Small(i)]).collect(); run(|turn| v[3][1] = E::Small(turn)); black_box(v.iter().flatten().map(|e| match e { E::Small(x) => *x, E::Large(x) => x[3] }).sum::<u64>());",
+            ),
+            (
+                "structs and numbers",
+                "struct S { kind: u8, of: [u64; 20] }",
+                "let mut v: Vec<S> = (0..20 * $n as u64).map(|i| S { kind: (i % 50 == 0) as u8, of: [i; 20] }).collect(); run(|turn| v[3].of[0] = turn); black_box(v.iter().map(|s| s.of[3] + s.kind as u64).sum::<u64>());",
+            ),
+        ],
+    ),
+    (
         "pinned_pages",
         &[
             (

@@ -50,6 +50,8 @@ pub enum Kind {
     SmallMap,
     /// Locals held across an await that make tasks large.
     LargeFuture,
+    /// Rare variants of an enum that make all its values large.
+    LargeVariant,
     /// Resident pages that few live blocks keep.
     PinnedPages,
     /// Blocks that are all live at once and all freed.
@@ -62,7 +64,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of findings that save the same.
-    pub const ALL: [Kind; 24] = [
+    pub const ALL: [Kind; 25] = [
         Kind::FailedRequest,
         Kind::MissingCapacity,
         Kind::Temporary,
@@ -83,6 +85,7 @@ impl Kind {
         Kind::Cycle,
         Kind::SmallMap,
         Kind::LargeFuture,
+        Kind::LargeVariant,
         Kind::PinnedPages,
         Kind::FreedTogether,
         Kind::InPlaceFellBack,
@@ -112,6 +115,7 @@ impl Kind {
             Kind::Cycle => "cycle",
             Kind::SmallMap => "small_map",
             Kind::LargeFuture => "large_future",
+            Kind::LargeVariant => "large_variant",
             Kind::PinnedPages => "pinned_pages",
             Kind::FreedTogether => "freed_together",
             Kind::InPlaceFellBack => "in_place_fell_back",

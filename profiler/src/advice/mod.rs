@@ -26,6 +26,7 @@ mod in_place;
 mod inputs;
 mod kept_by_weak;
 mod large_future;
+mod large_variant;
 mod methods;
 mod missing_capacity;
 mod pages;
@@ -169,6 +170,7 @@ fn from_snapshot(at: &AtMoment<'_>, groups: &[Group]) -> Vec<Finding> {
     let others = others.filter(|other| !std::ptr::eq(*other, at.snapshot));
     let confirmed = confirmed(at.snapshot, others);
     let mut found = large_future::find(at);
+    found.extend(large_variant::find(at));
     for group in groups {
         found.extend(capacity::find_unused(at, group));
         found.extend(capacity::find_empty(at, group));

@@ -8,6 +8,7 @@
 //! | `paths` | the places of blocks, such as `Catalog.products[]` |
 //! | `walk` | walks blocks by their plans |
 //! | `interior` | types whose values may change while they are shared |
+//! | `variants` | rare variants that make all values of an enum large |
 //! | `futures` | the locals that futures hold, and what each adds to the blocks |
 //!
 //! The walk begins at statics and thread-local values, whose types are known. The pointer that owns
@@ -26,6 +27,7 @@ mod plan;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 mod types;
+mod variants;
 mod walk;
 
 use crate::SymbolOptions;

@@ -3,7 +3,8 @@
 use super::plan::{COUNTS, Contents, Hold, Item, ShapeId, Target, is_plain};
 use super::{SiteKind, TypedLayouts};
 use crate::snapshot::{
-    Form, FutureState, Header, Heap, LargeLocal, Layouts, Mark, RootKind, Source, View, Words,
+    Form, FutureState, Header, Heap, LargeLocal, LargeVariants, Layouts, Mark, RootKind, Source,
+    View, Words,
 };
 use std::ops::Range;
 use std::sync::PoisonError;
@@ -805,6 +806,10 @@ impl Layouts for TypedLayouts {
 
     fn large_locals(&self, heap: &Heap) -> Vec<LargeLocal> {
         self.locals_in_blocks(heap)
+    }
+
+    fn large_variants(&self, heap: &Heap) -> Vec<LargeVariants> {
+        self.large_variants_in_blocks(heap)
     }
 
     fn walk(&self, view: &View<'_>, words: &mut Words) {

@@ -680,6 +680,61 @@ fn equal_lists_of_structs_are_shared_with_what_they_hold() {
     assert_eq!(found(others), []);
 }
 
+/// Returns the shop with an enum of which a variant is large, of a crate.
+fn shop_with_large_variant(type_name: &str, krate: &str) -> Profile {
+    let file = recording("shop");
+    let variants = json!([{
+        "type_name": type_name, "krate": krate, "variants": ["Video", "Audio"],
+        "variant_bytes": 160, "others_bytes": 24, "value_bytes": 168, "boxed_bytes": 32,
+        "values": 10_000, "large_values": 100, "places": 10_000, "block_bytes": 1_680_000,
+        "saves_bytes": 1_344_000, "site": number_of_list(),
+    }]);
+    let snapshot = json!({
+        "moment": {
+            "label": "peak", "time_ns": 92_100_000, "live_bytes": 9 << 20, "live_blocks": 9,
+            "pause_ns": 1,
+        },
+        "large_variants": variants,
+    });
+    append(
+        file.as_ref(),
+        &json!({"format": 1, "snapshots": [snapshot]}),
+    );
+    open(file.as_ref(), &OpenOptions::default(), &|_| ()).expect("a recording")
+}
+
+#[test]
+fn a_rare_large_variant_of_the_program_is_to_be_boxed() {
+    let own = real("shop");
+    let krate = own.functions().iter();
+    let mut krate = krate.filter(|function| function.origin == Origin::User);
+    let krate = &krate.next().expect("a function").krate;
+    let findings = of_snapshots(&shop_with_large_variant("Message", krate), false);
+    let [finding] = &findings[..] else {
+        panic!("{findings:#?}");
+    };
+    assert_eq!(finding.kind, Kind::LargeVariant);
+    assert_eq!(finding.confidence, Confidence::AtLeast);
+    assert_eq!(finding.saves_bytes, 1_344_000);
+    assert_eq!(finding.place.type_name.as_deref(), Some("Vec<Product>"));
+    assert_eq!(
+        finding.why,
+        "Each `Message` takes 168 B because `Video` and 1 other need up to 160 B, as only 1.0 % of \
+         10,000 values do. The other variants need at most 24 B."
+    );
+    let remedy = "Box the fields of `Video`, `Audio`: then each value takes at most 32 B";
+    assert!(finding.remedy.starts_with(remedy), "{finding:#?}");
+    // The program cannot change those of a library. An `Option` is of its own making.
+    for (type_name, krate, is_found) in [
+        ("Value", "serde_json", false),
+        ("Ordering", "core", false),
+        ("Option<[u64; 20]>", "core", true),
+    ] {
+        let found = of_snapshots(&shop_with_large_variant(type_name, krate), true);
+        assert_eq!(!found.is_empty(), is_found, "{type_name}");
+    }
+}
+
 #[test]
 fn blocks_that_only_weak_pointers_keep_are_those_of_dropped_values() {
     let figures = json!({

@@ -3,6 +3,7 @@
 
 use super::futures::{FutureState, LargeLocal};
 use super::heap::Heap;
+use super::variants::LargeVariants;
 use crate::containers::Header;
 use std::ops::Range;
 
@@ -98,6 +99,12 @@ pub trait Layouts: Sync {
     /// Returns the locals of futures that make blocks of a heap larger. Call it after all contents
     /// were read.
     fn large_locals(&self, _heap: &Heap) -> Vec<LargeLocal> {
+        Vec::new()
+    }
+
+    /// Returns the enums of which rare variants make blocks of a heap larger. Call it after all
+    /// contents were read.
+    fn large_variants(&self, _heap: &Heap) -> Vec<LargeVariants> {
         Vec::new()
     }
 

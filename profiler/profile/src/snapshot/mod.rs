@@ -89,6 +89,7 @@ mod sites;
 mod slices;
 #[cfg(test)]
 mod tests;
+mod variants;
 
 pub use crate::containers::{BlockKind, Header};
 pub use equal::{EqualBlocks, EqualValues};
@@ -109,6 +110,7 @@ pub use read::Losses;
 pub use shapes::{Shape, SiteShapes, WordOrders};
 pub use sites::SiteFigures;
 pub use slices::Sliced;
+pub use variants::LargeVariants;
 
 use serde::{Deserialize, Serialize};
 
