@@ -103,8 +103,8 @@ pub(super) const ALL: &[Near] = &[
             ),
             (
                 "lists of structs that differ in one field",
-                "struct R { name: String, of: Option<u32>, last: u8 }",
-                "let v: Vec<Vec<R>> = (0..$n).map(|i| (0..$m).map(|j| R { name: text(1, j, 30), of: (j > 0).then_some(7), last: if j == 30 { i as u8 } else { (i >> 8) as u8 } }).chain(std::iter::once(R { name: text(2, i, 30), of: None, last: 1 })).collect()).collect(); run(|_| { black_box(&v); }); black_box((v[1][1].of, v[1][2].last, v[1][3].name.len()));",
+                "struct R { number: u64, of: Option<u32>, last: u8 }",
+                "let v: Vec<Vec<R>> = (0..$n).map(|i| (0..$m as u64).map(|number| R { number, of: (number > 0).then_some(7), last: if number == 0 { i as u8 } else if number == 1 { (i >> 8) as u8 } else { 3 } }).collect()).collect(); run(|_| { black_box(&v); }); black_box((v[1][1].of, v[1][2].last, v[1][3].number));",
             ),
             (
                 "lists of structs that count in a Cell",

@@ -2,9 +2,8 @@
 
 use super::at_moment::AtMoment;
 use super::finding::{Confidence, Finding, Kind};
-use super::group::{can_change, place_of};
+use super::group::Group;
 use crate::snapshot::LargeVariants;
-use crate::table::label_of;
 use crate::units::{Bytes, Count, Share, counted, printable};
 
 /// Enums of the standard library whose arguments the program chooses.
@@ -14,28 +13,25 @@ const OF_ARGUMENTS: [&str; 2] = ["Option<", "Result<"];
 const MOST_NAMED: usize = 4;
 
 /// Returns a finding for each enum of the program.
-pub(super) fn find(at: &AtMoment<'_>) -> Vec<Finding> {
+pub(super) fn find(at: &AtMoment<'_>, groups: &[Group]) -> Vec<Finding> {
     let all = at.snapshot.large_variants().iter();
-    all.filter_map(|large| finding(at, large)).collect()
+    all.filter_map(|large| finding(at, groups, large)).collect()
 }
 
-fn finding(at: &AtMoment<'_>, large: &LargeVariants) -> Option<Finding> {
-    let site = large.site? as usize;
+fn finding(at: &AtMoment<'_>, groups: &[Group], large: &LargeVariants) -> Option<Finding> {
+    let site = large.site?;
+    let group = groups.iter().find(|group| group.has(site))?;
     let is_of_argument = OF_ARGUMENTS
         .iter()
         .any(|name| large.type_name.starts_with(name));
     let is_own = if large.krate == "core" && is_of_argument {
-        let asking = at.profile.sites().get(site)?;
-        can_change(at.profile, &at.own, asking)
+        at.can_change(group)
     } else {
         at.own.contains(large.krate.as_str())
     };
     if !is_own {
         return None;
     }
-    let place = place_of(at.profile, site)?;
-    let label = label_of(at.profile, site)?;
-    let holder = format!("{} of {}", label.what, label.owner_and_source());
     let names: Vec<String> = large
         .variants
         .iter()
@@ -48,7 +44,7 @@ fn finding(at: &AtMoment<'_>, large: &LargeVariants) -> Option<Finding> {
         more => format!("{first} and {} need up to", counted(more as u64, "other")),
     };
     let type_name = printable(&large.type_name);
-    let finding = at.finding_at(Kind::LargeVariant, place, Some(holder));
+    let finding = at.finding(Kind::LargeVariant, group);
     Some(Finding {
         saves_bytes: large.saves_bytes,
         of_bytes: large.block_bytes,

@@ -170,7 +170,7 @@ fn from_snapshot(at: &AtMoment<'_>, groups: &[Group]) -> Vec<Finding> {
     let others = others.filter(|other| !std::ptr::eq(*other, at.snapshot));
     let confirmed = confirmed(at.snapshot, others);
     let mut found = large_future::find(at);
-    found.extend(large_variant::find(at));
+    found.extend(large_variant::find(at, groups));
     for group in groups {
         found.extend(capacity::find_unused(at, group));
         found.extend(capacity::find_empty(at, group));

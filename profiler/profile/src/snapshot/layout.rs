@@ -206,7 +206,8 @@ impl View<'_> {
     }
 
     /// Returns `true` if the two counts at an address are those of an `Rc` or `Arc` whose value was
-    /// dropped: there is no strong reference, and `Weak` pointers keep the block.
+    /// dropped: there is no strong reference, and `Weak` pointers keep the block. While the function
+    /// of `Rc::new_cyclic` runs, the counts are the same.
     pub fn has_dropped_value(&self, counts: u64) -> bool {
         let weak = counts.checked_add(WORD).and_then(|at| self.word(at));
         let is_weak = weak.is_some_and(|weak| (1..=i64::MAX as u64).contains(&weak));

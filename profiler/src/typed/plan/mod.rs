@@ -10,6 +10,7 @@ pub(super) use enums::{future_name, live_fields, state};
 
 use super::interior::Interior;
 use super::paths::{StepId, Steps};
+use super::records::is_record;
 use super::types::{Kind, Member, Type, TypeId, Types};
 use crate::containers::Walk;
 use crate::snapshot::WORD;
@@ -819,39 +820,6 @@ fn is_numbers(items: &[Item]) -> bool {
         Item::Many { items, .. } => is_numbers(items),
         _ => false,
     })
-}
-
-/// Smaller values are no records: states, numbers.
-const LEAST_RECORD: u64 = 16;
-
-/// Returns `true` for a struct, tuple or enum of which all bytes are understood.
-fn is_record(types: &Types, of: TypeId) -> bool {
-    let this = types.get(of);
-    let mut left = MOST_LOOKED_AT;
-    this.kind == Kind::Structure
-        && this.size >= LEAST_RECORD
-        && !types.is_std(this)
-        && !has_union(types, of, &mut left)
-}
-
-/// Returns `true` if a union may lie in a value: which bytes of it count is not known.
-fn has_union(types: &Types, of: TypeId, left: &mut u32) -> bool {
-    let this = types.get(of);
-    let Some(less) = left.checked_sub(1) else {
-        return true;
-    };
-    *left = less;
-    match this.kind {
-        Kind::Plain | Kind::Pointer => false,
-        Kind::Array { .. } => has_union(types, this.target, left),
-        Kind::Union => true,
-        Kind::Structure => {
-            let mut fields = types.members(this).iter();
-            let mut variants = types.variants(this).iter();
-            fields.any(|field| has_union(types, field.of, left))
-                || variants.any(|variant| has_union(types, variant.of, left))
-        }
-    }
 }
 
 /// Returns the most items that one value costs.

@@ -13,6 +13,7 @@
 mod boxed;
 mod headers;
 mod scan;
+mod weak;
 
 use super::hash::Hash;
 use super::heap::{Heap, RootKind};
@@ -365,27 +366,6 @@ impl Reader<'_> {
                 .partition(|&block| self.layouts.is_plain(self.heap, block as usize));
             self.plain.extend(plain);
             self.blocks(ready.into_iter());
-        }
-    }
-
-    /// Makes owners of the pointers to blocks whose value was dropped: all are `Weak`, and keep the
-    /// block. What lies on stacks may be older.
-    fn own_by_weak(&mut self) {
-        if self.contents.dropped.iter().all(|bits| *bits == 0) {
-            return;
-        }
-        let roots = self.heap.roots().iter();
-        let is_root_in_use =
-            roots.map(|root| matches!(root.kind, RootKind::Segment | RootKind::ThreadLocals));
-        let blocks = (0..self.heap.len()).map(|_| true);
-        for (node, is_in_use) in blocks.chain(is_root_in_use).enumerate() {
-            let mut position = self.contents.starts[node];
-            while is_in_use && let Some((target, _, next)) = self.contents.edge(position) {
-                if self.contents.is_dropped(target as usize) {
-                    self.contents.edges[position as usize] &= !REFERS;
-                }
-                position = next;
-            }
         }
     }
 
