@@ -204,7 +204,15 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "pinned_pages",
         "no variant keeps small blocks between others that it frees, except for the input of 0.24",
     ),
+    (
+        "kept_by_weak",
+        "no technique keeps `Weak` pointers to values that it drops",
+    ),
     ("large_future", "no technique is about async functions"),
+    (
+        "large_variant",
+        "no technique changes the variants of an enum",
+    ),
     (
         "freed_together",
         "it saves blocks and no bytes, and these rows compare bytes; the cases of arenas count blocks",

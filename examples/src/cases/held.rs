@@ -36,6 +36,7 @@ pub(super) fn run(kind: &str, has_remedy: bool) {
         "small_map" if has_remedy => hold(lists_of_attributes()),
         "small_map" => hold(attributes()),
         "held_by_small_part" => hold(keys(has_remedy)),
+        "kept_by_weak" => hold(watched(has_remedy)),
         "pinned_pages" => hold(results(has_remedy)),
         "worker" => worker(),
         "several" => several(),
@@ -330,6 +331,28 @@ fn keys(has_remedy: bool) -> Vec<Bytes> {
         }
     };
     (0..200).map(key).collect()
+}
+
+struct Viewer {
+    _state: [u64; 30],
+}
+
+/// Viewers that come and go, and the table in which each of them is found.
+fn watched(has_remedy: bool) -> (Vec<Weak<Viewer>>, Vec<Rc<Viewer>>) {
+    let (mut table, mut stay) = (Vec::new(), Vec::new());
+    for number in 0..4000 {
+        let viewer = Rc::new(Viewer {
+            _state: [number; 30],
+        });
+        table.push(Rc::downgrade(&viewer));
+        if number % 10 == 0 {
+            stay.push(viewer);
+        }
+    }
+    if has_remedy {
+        table.retain(|viewer| viewer.strong_count() > 0);
+    }
+    (table, stay)
 }
 
 /// A thread keeps its jobs in a local variable.

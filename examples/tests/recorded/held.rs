@@ -345,6 +345,18 @@ fn copies_of_the_parts_that_are_used_save_the_rest_of_the_buffers() {
 }
 
 #[test]
+fn weak_pointers_that_are_purged_save_the_blocks_of_dropped_values() {
+    let pair = Pair::of("kept_by_weak", Kind::KeptByWeak);
+    pair.saves_exactly();
+    assert_eq!(pair.predicted(), (3600 * 256, 3600));
+    let text = "3,600 of 4,000 blocks of Rc<Viewer> hold a value that was dropped";
+    assert!(pair.finding.why.contains(text), "{:#?}", pair.finding);
+    // What has a strong reference is left.
+    let found = advise(&pair.after, true);
+    assert!(found.iter().all(|found| found.kind != Kind::KeptByWeak));
+}
+
+#[test]
 fn blocks_that_lie_together_keep_fewer_pages() {
     let pair = Pair::of("pinned_pages", Kind::PinnedPages);
     let waste = |profile: &Profile| {

@@ -91,6 +91,31 @@ pub(super) const ALL: &[Near] = &[
                 "",
                 "let v: Vec<String> = (0..$n).map(|i| text(1, i, 60)).collect(); run(|_| { black_box(&v); }); black_box(&v);",
             ),
+            (
+                "lists of equal numbers",
+                "",
+                "let mut v: Vec<Vec<u64>> = (0..$n).map(|_| vec![7; 60]).collect(); run(|turn| v[3][0] = turn); black_box(&v);",
+            ),
+            (
+                "lists of structs of zeros",
+                "struct R { a: u64, b: u64, c: f64 }",
+                "let mut v: Vec<Vec<R>> = (0..$n).map(|_| (0..$m).map(|_| R { a: 0, b: 0, c: 0.0 }).collect()).collect(); run(|turn| { v[3][0].a = turn; v[3][0].a = 0; }); black_box((v[1][1].b, v[1][2].c));",
+            ),
+            (
+                "lists of structs that differ in one field",
+                "struct R { number: u64, of: Option<u32>, last: u8 }",
+                "let v: Vec<Vec<R>> = (0..$n).map(|i| (0..$m as u64).map(|number| R { number, of: (number > 0).then_some(7), last: if number == 0 { i as u8 } else if number == 1 { (i >> 8) as u8 } else { 3 } }).collect()).collect(); run(|_| { black_box(&v); }); black_box((v[1][1].of, v[1][2].last, v[1][3].number));",
+            ),
+            (
+                "lists of structs that count in a Cell",
+                "struct R { hits: Cell<u64>, more: [u64; 4] }",
+                "let v: Vec<Vec<R>> = (0..$n).map(|_| (0..$m).map(|j| R { hits: Cell::new(0), more: [j; 4] }).collect()).collect(); run(|_| { v[3][1].hits.set(0); }); black_box(v[1][1].more);",
+            ),
+            (
+                "lists of structs that are shared",
+                "struct R { name: String, number: u64 }",
+                "let one: Rc<Vec<R>> = Rc::new((0..$m as u64).map(|number| R { name: text(1, number as usize, 30), number }).collect()); let v: Vec<(Rc<Vec<R>>, Box<u64>)> = (0..$n).map(|i| (one.clone(), Box::new(i))).collect(); run(|_| { black_box(&v); }); black_box((v[1].0[1].number, v[1].0[2].name.len()));",
+            ),
         ],
     ),
     (
@@ -121,6 +146,36 @@ pub(super) const ALL: &[Near] = &[
                 "",
                 // SAFETY: the box is alive, and the pointer leads into it.
                 "let mut v: Vec<Box<[u64]>> = (0..9).map(|i| vec![i; 40 * $n].into_boxed_slice()).collect(); let at: *mut u64 = &mut v[3][20]; run(|turn| unsafe { *at += turn }); black_box(&v);",
+            ),
+        ],
+    ),
+    (
+        "kept_by_weak",
+        &[
+            (
+                "weak pointers to values that live",
+                "",
+                "let v: Vec<Arc<[u64; 20]>> = (0..$n).map(|i| Arc::new([i; 20])).collect(); let w: Vec<_> = v.iter().map(Arc::downgrade).collect(); run(|_| { black_box(w[3].upgrade()); }); black_box((&v, &w));",
+            ),
+            (
+                "weak pointers that were purged",
+                "",
+                "let v: Vec<Rc<[u64; 20]>> = (0..$n).map(|i| Rc::new([i; 20])).collect(); let mut w: Vec<_> = v.iter().map(Rc::downgrade).collect(); drop(v); w.retain(|w| w.strong_count() > 0); run(|_| { black_box(&w); }); black_box(&w);",
+            ),
+            (
+                "lists that begin with a zero and a one",
+                "",
+                "let v: Vec<Arc<Vec<u64>>> = (0..$n).map(|i| Arc::new(vec![0, 1, i, i, i, i])).collect(); run(|_| { black_box(&v); }); black_box(&v);",
+            ),
+            (
+                "weak pointers that never had a value",
+                "",
+                "let v: Vec<(std::sync::Weak<[u64; 20]>, Box<[u64; 20]>)> = (0..$n).map(|i| (std::sync::Weak::new(), Box::new([i; 20]))).collect(); run(|_| { black_box(&v); }); black_box(&v);",
+            ),
+            (
+                "children that know their parent",
+                "struct P { children: RefCell<Vec<Rc<C>>> } struct C { parent: Weak<P>, state: [u64; 12] }",
+                "let v: Vec<Rc<P>> = (0..$n).map(|i| { let p = Rc::new(P { children: RefCell::default() }); for _ in 0..3 { p.children.borrow_mut().push(Rc::new(C { parent: Rc::downgrade(&p), state: [i; 12] })); } p }).collect(); run(|_| { black_box(&v); }); black_box((v[0].children.borrow()[0].state, v[0].children.borrow()[0].parent.strong_count()));",
             ),
         ],
     ),
@@ -335,6 +390,36 @@ pub(super) const ALL: &[Near] = &[
                 "no locals",
                 ONCE,
                 "let v = tasks((0..$n).map(|i| async move { Once(false).await; i })); run(|_| { black_box(&v); }); black_box(&v);",
+            ),
+        ],
+    ),
+    (
+        "large_variant",
+        &[
+            (
+                "large variants that are usual",
+                "enum E { Small(u64), Large([u64; 20]) }",
+                "let mut v: Vec<E> = (0..20 * $n as u64).map(|i| if i % 4 == 0 { E::Large([i; 20]) } else { E::Small(i) }).collect(); run(|turn| v[3] = E::Small(turn)); black_box(v.iter().map(|e| match e { E::Small(x) => *x, E::Large(x) => x[3] }).sum::<u64>());",
+            ),
+            (
+                "variants of one size",
+                "enum E { One(String), Two([u64; 3]), Three(Vec<u8>) }",
+                "let mut v: Vec<E> = (0..20 * $n as u64).map(|i| match i % 20 { 0 => E::Two([i; 3]), 1 => E::Three(vec![1; 9]), _ => E::One(text(1, i as usize, 30)) }).collect(); run(|turn| v[3] = E::Two([turn; 3])); black_box(v.iter().map(|e| match e { E::One(x) => x.len(), E::Two(x) => x[1] as usize, E::Three(x) => x.len() }).sum::<usize>());",
+            ),
+            (
+                "a large variant in a box",
+                "enum E { Small(u64), Large(Box<[u64; 20]>) }",
+                "let mut v: Vec<E> = (0..20 * $n as u64).map(|i| if i % 50 == 0 { E::Large(Box::new([i; 20])) } else { E::Small(i) }).collect(); run(|turn| v[3] = E::Small(turn)); black_box(v.iter().map(|e| match e { E::Small(x) => *x, E::Large(x) => x[3] }).sum::<u64>());",
+            ),
+            (
+                "a large variant of few values",
+                "enum E { Small(u64), Large([u64; 20]) }",
+                "let mut v: Vec<Vec<E>> = (0..$n as u64).map(|i| vec![E::Large([i; 20]), E::Small(i)]).collect(); run(|turn| v[3][1] = E::Small(turn)); black_box(v.iter().flatten().map(|e| match e { E::Small(x) => *x, E::Large(x) => x[3] }).sum::<u64>());",
+            ),
+            (
+                "structs and numbers",
+                "struct S { kind: u8, of: [u64; 20] }",
+                "let mut v: Vec<S> = (0..20 * $n as u64).map(|i| S { kind: (i % 50 == 0) as u8, of: [i; 20] }).collect(); run(|turn| v[3].of[0] = turn); black_box(v.iter().map(|s| s.of[3] + s.kind as u64).sum::<u64>());",
             ),
         ],
     ),

@@ -34,6 +34,8 @@ pub enum Kind {
     DuplicateContent,
     /// Large blocks of which only small parts are referenced.
     HeldBySmallPart,
+    /// Blocks of dropped values, which only `Weak` pointers keep.
+    KeptByWeak,
     /// A text that lives beside the values that were read from it.
     InputKept,
     /// Texts that lie in a larger one, which could be borrowed.
@@ -48,6 +50,8 @@ pub enum Kind {
     SmallMap,
     /// Locals held across an await that make tasks large.
     LargeFuture,
+    /// Rare variants of an enum that make all its values large.
+    LargeVariant,
     /// Resident pages that few live blocks keep.
     PinnedPages,
     /// Blocks that are all live at once and all freed.
@@ -60,7 +64,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of findings that save the same.
-    pub const ALL: [Kind; 23] = [
+    pub const ALL: [Kind; 25] = [
         Kind::FailedRequest,
         Kind::MissingCapacity,
         Kind::Temporary,
@@ -73,6 +77,7 @@ impl Kind {
         Kind::EmptyContainer,
         Kind::DuplicateContent,
         Kind::HeldBySmallPart,
+        Kind::KeptByWeak,
         Kind::InputKept,
         Kind::CouldBorrow,
         Kind::Untouched,
@@ -80,6 +85,7 @@ impl Kind {
         Kind::Cycle,
         Kind::SmallMap,
         Kind::LargeFuture,
+        Kind::LargeVariant,
         Kind::PinnedPages,
         Kind::FreedTogether,
         Kind::InPlaceFellBack,
@@ -101,6 +107,7 @@ impl Kind {
             Kind::EmptyContainer => "empty_container",
             Kind::DuplicateContent => "duplicate_content",
             Kind::HeldBySmallPart => "held_by_small_part",
+            Kind::KeptByWeak => "kept_by_weak",
             Kind::InputKept => "input_kept",
             Kind::CouldBorrow => "could_borrow",
             Kind::Untouched => "untouched",
@@ -108,6 +115,7 @@ impl Kind {
             Kind::Cycle => "cycle",
             Kind::SmallMap => "small_map",
             Kind::LargeFuture => "large_future",
+            Kind::LargeVariant => "large_variant",
             Kind::PinnedPages => "pinned_pages",
             Kind::FreedTogether => "freed_together",
             Kind::InPlaceFellBack => "in_place_fell_back",

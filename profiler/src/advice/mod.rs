@@ -24,7 +24,9 @@ mod group;
 mod growing;
 mod in_place;
 mod inputs;
+mod kept_by_weak;
 mod large_future;
+mod large_variant;
 mod methods;
 mod missing_capacity;
 mod pages;
@@ -168,11 +170,13 @@ fn from_snapshot(at: &AtMoment<'_>, groups: &[Group]) -> Vec<Finding> {
     let others = others.filter(|other| !std::ptr::eq(*other, at.snapshot));
     let confirmed = confirmed(at.snapshot, others);
     let mut found = large_future::find(at);
+    found.extend(large_variant::find(at, groups));
     for group in groups {
         found.extend(capacity::find_unused(at, group));
         found.extend(capacity::find_empty(at, group));
         found.extend(duplicates::find(at, group));
         found.extend(small_part::find(at, group));
+        found.extend(kept_by_weak::find(at, group));
         found.extend(inputs::find_kept(at, group));
         found.extend(inputs::find_borrow(at, groups, group));
         found.extend(pages::find_untouched(at, group));

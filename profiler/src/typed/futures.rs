@@ -39,11 +39,11 @@ struct LocalId {
 
 /// Live blocks of one type and site.
 #[derive(Clone, Copy, Debug, Default)]
-struct Blocks {
-    blocks: u64,
-    bytes: u64,
-    /// Values of the type in these blocks.
-    values: u64,
+pub(super) struct Blocks {
+    pub(super) blocks: u64,
+    pub(super) bytes: u64,
+    /// Places for values of the type in these blocks.
+    pub(super) values: u64,
 }
 
 impl TypedLayouts {
@@ -188,7 +188,7 @@ impl TypedLayouts {
     }
 
     /// Returns the live blocks whose values have a type, by type and site.
-    fn blocks_by_type(&self, heap: &Heap) -> FxHashMap<TypeId, Vec<(u32, Blocks)>> {
+    pub(super) fn blocks_by_type(&self, heap: &Heap) -> FxHashMap<TypeId, Vec<(u32, Blocks)>> {
         let mut sums: FxHashMap<(u32, u32), (u64, u64)> = FxHashMap::default();
         for block in 0..heap.len() {
             let shape = self.shape_of(heap, block);

@@ -7,7 +7,9 @@
 //! | `plan` | what to do with the words of a value of each type |
 //! | `paths` | the places of blocks, such as `Catalog.products[]` |
 //! | `walk` | walks blocks by their plans |
+//! | `records` | types whose values can be compared field by field |
 //! | `interior` | types whose values may change while they are shared |
+//! | `variants` | rare variants that make all values of an enum large |
 //! | `futures` | the locals that futures hold, and what each adds to the blocks |
 //!
 //! The walk begins at statics and thread-local values, whose types are known. The pointer that owns
@@ -23,9 +25,11 @@ mod futures;
 mod interior;
 mod paths;
 mod plan;
+mod records;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 mod types;
+mod variants;
 mod walk;
 
 use crate::SymbolOptions;

@@ -3,7 +3,8 @@
 use super::plan::{COUNTS, Contents, Hold, Item, ShapeId, Target, is_plain};
 use super::{SiteKind, TypedLayouts};
 use crate::snapshot::{
-    Form, FutureState, Header, Heap, LargeLocal, Layouts, Mark, RootKind, Source, View, WORD, Words,
+    Form, FutureState, Header, Heap, LargeLocal, LargeVariants, Layouts, Mark, RootKind, Source,
+    View, Words,
 };
 use std::ops::Range;
 use std::sync::PoisonError;
@@ -64,7 +65,8 @@ impl Walk<'_> {
                     return;
                 };
                 if hold == Hold::Refers || self.is_uncertain && is_counted {
-                    return words.refers(place(at), to);
+                    words.refers(place(at), to);
+                    return self.weak(place(at), if is_counted { elements } else { 0 }, words);
                 }
                 if is_counted {
                     words.owns(place(at), to);
@@ -87,9 +89,6 @@ impl Walk<'_> {
                 let Some(to) = self.start_of(place(at), holds_itself, words) else {
                     return;
                 };
-                if hold == Hold::Refers || self.is_uncertain {
-                    return words.refers(place(at), to);
-                }
                 let vtable = word(vtable).and_then(|vtable| self.all.vtables.get(&vtable));
                 let shape = vtable.map_or(
                     0,
@@ -97,9 +96,14 @@ impl Walk<'_> {
                         if is_counted { counted } else { value }
                     },
                 );
-                words.owns(place(at), to);
                 let fits = shape != 0 && self.all.fits(shape, self.heap().size(to));
-                words.held_as(place(at), note(if fits { shape } else { 0 }, step));
+                let shape = if fits { shape } else { 0 };
+                if hold == Hold::Refers || self.is_uncertain {
+                    words.refers(place(at), to);
+                    return self.weak(place(at), if is_counted { shape } else { 0 }, words);
+                }
+                words.owns(place(at), to);
+                words.held_as(place(at), note(shape, step));
             }
             Item::List {
                 at,
@@ -336,6 +340,9 @@ impl Walk<'_> {
                 size,
                 ref items,
             } => {
+                if self.own.is_some() && self.view.has_dropped_value(base) {
+                    words.dropped();
+                }
                 if word(strong) == Some(0) {
                     let start = place(value);
                     self.skip(start..start.wrapping_add(size.into()), words);
@@ -371,12 +378,9 @@ impl Walk<'_> {
 
     fn skip(&self, range: Range<u64>, words: &mut Words) {
         let all = self.view.range();
-        let start = range.start.max(all.start).next_multiple_of(WORD);
-        let end = range.end.min(all.end);
-        let mut at = start;
-        while at + WORD <= end {
-            words.skip(at);
-            at += WORD;
+        let (start, end) = (range.start.max(all.start), range.end.min(all.end));
+        if start < end {
+            words.skip_bytes(start..end);
         }
     }
 
@@ -409,9 +413,6 @@ impl Walk<'_> {
             }
             return;
         };
-        if hold == Hold::Refers || self.is_uncertain {
-            return words.refers(at, block);
-        }
         let size = self.heap().size(block);
         let shape = match to {
             Target::Opaque => 0,
@@ -420,6 +421,10 @@ impl Walk<'_> {
             Target::Node { leaf, .. } => leaf,
         };
         let fits = self.all.fits(shape, size);
+        if hold == Hold::Refers || self.is_uncertain {
+            words.refers(at, block);
+            return self.weak(at, if counts && fits { shape } else { 0 }, words);
+        }
         if !fits && hold == Hold::Owns && to != Target::Opaque {
             self.no_value(words);
         }
@@ -430,6 +435,13 @@ impl Walk<'_> {
         }
         words.owns(at, block);
         words.held_as(at, note(shape, step));
+    }
+
+    /// Says what a `Weak` that was reported tells of its block. Its place is not that of the block.
+    fn weak(&self, at: u64, shape: ShapeId, words: &mut Words) {
+        if shape != 0 && !self.is_uncertain {
+            words.held_as(at, note(shape, 0));
+        }
     }
 
     /// Reports a header if it agrees with the size of its block.
@@ -653,6 +665,10 @@ impl TypedLayouts {
             Contents::CountedValue(_) | Contents::CountedElements(_)
         ) {
             walk.skip(all.start..start, words);
+            if view.has_dropped_value(all.start) {
+                walk.skip(start..all.end, words);
+                return words.dropped();
+            }
         }
         if items.is_empty() {
             return;
@@ -740,6 +756,11 @@ impl Layouts for TypedLayouts {
         self.plans.shapes[shape as usize].may_change
     }
 
+    fn holds_records(&self, heap: &Heap, block: usize) -> bool {
+        let shape = &self.plans.shapes[self.shape_of(heap, block) as usize];
+        shape.is_record && !shape.may_change
+    }
+
     fn form(&self, heap: &Heap, block: usize) -> Form {
         match self.contents(self.shape_of(heap, block)) {
             None => self.by_site.form(heap, block),
@@ -785,6 +806,10 @@ impl Layouts for TypedLayouts {
 
     fn large_locals(&self, heap: &Heap) -> Vec<LargeLocal> {
         self.locals_in_blocks(heap)
+    }
+
+    fn large_variants(&self, heap: &Heap) -> Vec<LargeVariants> {
+        self.large_variants_in_blocks(heap)
     }
 
     fn walk(&self, view: &View<'_>, words: &mut Words) {

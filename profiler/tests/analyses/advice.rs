@@ -672,7 +672,8 @@ fn no_figure_of_a_snapshot_overflows() {
         "untouched_bytes": most, "in_input_blocks": most, "in_input_bytes": most,
         "tables": most, "table_items": most, "small_tables": vec![most; 8],
         "small_table_bytes": most, "small_table_item_bytes": 1, "table_shrinks_bytes": most,
-        "sliced_blocks": most, "sliced_bytes": most, "slice_bytes": 1, "rounding_bytes": most,
+        "repeated_lists": most, "repeated_list_blocks": most, "repeated_list_bytes": most,
+        "dropped_blocks": most, "dropped_bytes": most, "sliced_blocks": most, "sliced_bytes": most, "slice_bytes": 1, "rounding_bytes": most,
         "pinned": {"pages": most, "own_pages": most, "page_bytes": most, "live_bytes": 1},
     });
     let number = number_of_list();
@@ -685,6 +686,113 @@ fn no_figure_of_a_snapshot_overflows() {
     let findings = of_snapshots(&profile, false);
     assert!(findings.len() >= 4, "{findings:#?}");
     text(&profile, &findings, 40);
+}
+
+#[test]
+fn equal_lists_of_structs_are_shared_with_what_they_hold() {
+    let found = |figures: Value| {
+        let profile = shop_with(&[("peak", 9 << 20, figures, json!([]))]);
+        of_snapshots(&profile, false)
+    };
+    let figures = json!({
+        "blocks": 40, "bytes": 40 << 14, "known_bytes": 40 << 14, "repeated_blocks": 30,
+        "repeated_bytes": 30 << 14, "repeated_lists": 30, "repeated_list_blocks": 3030,
+        "repeated_list_bytes": 3 << 20,
+    });
+    let [finding] = &found(figures)[..] else {
+        panic!("one finding");
+    };
+    assert_eq!(finding.kind, Kind::DuplicateContent);
+    assert_eq!(finding.confidence, Confidence::Estimate);
+    // The counts of ten shared lists.
+    assert_eq!(
+        (finding.saves_bytes, finding.saves_blocks),
+        ((3 << 20) - 160, 3030)
+    );
+    assert_eq!(
+        finding.why,
+        "30 of 40 blocks of Vec<Product> equal another one, with 3,000 blocks that they hold; 10 \
+         are distinct."
+    );
+    assert!(finding.remedy.contains("`Arc<[_]>`"), "{finding:#?}");
+    // Equal blocks that are not known to hold structs.
+    let others = json!({
+        "blocks": 40, "bytes": 40 << 14, "known_bytes": 40 << 14, "repeated_blocks": 30,
+        "repeated_bytes": 30 << 14,
+    });
+    assert_eq!(found(others), []);
+}
+
+/// Returns the shop with an enum of which a variant is large, of a crate.
+fn shop_with_large_variant(type_name: &str, krate: &str) -> Profile {
+    let file = recording("shop");
+    let variants = json!([{
+        "type_name": type_name, "krate": krate, "variants": ["Video", "Audio"],
+        "variant_bytes": 160, "others_bytes": 24, "value_bytes": 168, "boxed_bytes": 32,
+        "values": 10_000, "large_values": 100, "places": 10_000, "block_bytes": 1_680_000,
+        "saves_bytes": 1_344_000, "site": number_of_list(),
+    }]);
+    let snapshot = json!({
+        "moment": {
+            "label": "peak", "time_ns": 92_100_000, "live_bytes": 9 << 20, "live_blocks": 9,
+            "pause_ns": 1,
+        },
+        "large_variants": variants,
+    });
+    append(
+        file.as_ref(),
+        &json!({"format": 1, "snapshots": [snapshot]}),
+    );
+    open(file.as_ref(), &OpenOptions::default(), &|_| ()).expect("a recording")
+}
+
+#[test]
+fn a_rare_large_variant_of_the_program_is_to_be_boxed() {
+    let own = real("shop");
+    let krate = own.functions().iter();
+    let mut krate = krate.filter(|function| function.origin == Origin::User);
+    let krate = &krate.next().expect("a function").krate;
+    let findings = of_snapshots(&shop_with_large_variant("Message", krate), false);
+    let [finding] = &findings[..] else {
+        panic!("{findings:#?}");
+    };
+    assert_eq!(finding.kind, Kind::LargeVariant);
+    assert_eq!(finding.confidence, Confidence::AtLeast);
+    assert_eq!(finding.saves_bytes, 1_344_000);
+    assert_eq!(finding.place.type_name.as_deref(), Some("Vec<Product>"));
+    assert_eq!(
+        finding.why,
+        "Each `Message` takes 168 B because `Video` and 1 other need up to 160 B, as only 1.0 % of \
+         10,000 values do. The other variants need at most 24 B."
+    );
+    let remedy = "Box the fields of `Video`, `Audio`: then each value takes at most 32 B";
+    assert!(finding.remedy.starts_with(remedy), "{finding:#?}");
+    // The program cannot change those of a library. An `Option` is of its own making.
+    for (type_name, krate, is_found) in [
+        ("Value", "serde_json", false),
+        ("Ordering", "core", false),
+        ("Option<[u64; 20]>", "core", true),
+    ] {
+        let found = of_snapshots(&shop_with_large_variant(type_name, krate), true);
+        assert_eq!(!found.is_empty(), is_found, "{type_name}");
+    }
+}
+
+#[test]
+fn blocks_that_only_weak_pointers_keep_are_those_of_dropped_values() {
+    let figures = json!({
+        "blocks": 40, "bytes": 40 << 14, "known_bytes": 40 << 14, "dropped_blocks": 30,
+        "dropped_bytes": 30 << 14,
+    });
+    let profile = shop_with(&[("exit", 9 << 20, figures, json!([]))]);
+    let findings = of_snapshots(&profile, false);
+    let [finding] = &findings[..] else {
+        panic!("{findings:#?}");
+    };
+    assert_eq!(finding.kind, Kind::KeptByWeak);
+    assert_eq!(finding.confidence, Confidence::Exact);
+    assert_eq!((finding.saves_bytes, finding.saves_blocks), (30 << 14, 30));
+    assert!(finding.remedy.contains("strong_count"), "{finding:#?}");
 }
 
 const STRING: &str = "alloc::string::String";

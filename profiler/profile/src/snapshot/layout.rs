@@ -3,6 +3,7 @@
 
 use super::futures::{FutureState, LargeLocal};
 use super::heap::Heap;
+use super::variants::LargeVariants;
 use crate::containers::Header;
 use std::ops::Range;
 
@@ -50,6 +51,12 @@ pub trait Layouts: Sync {
         false
     }
 
+    /// Returns `true` if a block holds a list of records: values of a struct or enum of which all
+    /// bytes are understood, and which nobody changes through a shared reference.
+    fn holds_records(&self, _heap: &Heap, _block: usize) -> bool {
+        false
+    }
+
     /// Returns `true` if a block of a site that needs a header is understood without one in case
     /// no root leads to a header. Such blocks are read before others that have none.
     fn is_whole(&self, _site: u32) -> bool {
@@ -92,6 +99,12 @@ pub trait Layouts: Sync {
     /// Returns the locals of futures that make blocks of a heap larger. Call it after all contents
     /// were read.
     fn large_locals(&self, _heap: &Heap) -> Vec<LargeLocal> {
+        Vec::new()
+    }
+
+    /// Returns the enums of which rare variants make blocks of a heap larger. Call it after all
+    /// contents were read.
+    fn large_variants(&self, _heap: &Heap) -> Vec<LargeVariants> {
         Vec::new()
     }
 
@@ -192,6 +205,15 @@ impl View<'_> {
         self.is_probe
     }
 
+    /// Returns `true` if the two counts at an address are those of an `Rc` or `Arc` whose value was
+    /// dropped: there is no strong reference, and `Weak` pointers keep the block. While the function
+    /// of `Rc::new_cyclic` runs, the counts are the same.
+    pub fn has_dropped_value(&self, counts: u64) -> bool {
+        let weak = counts.checked_add(WORD).and_then(|at| self.word(at));
+        let is_weak = weak.is_some_and(|weak| (1..=i64::MAX as u64).contains(&weak));
+        is_weak && self.word(counts) == Some(0)
+    }
+
     /// Returns the addresses to walk.
     pub fn range(&self) -> Range<u64> {
         self.range.clone()
@@ -220,8 +242,12 @@ pub struct Words {
     pub notes: Vec<(u64, u64)>,
     /// Lengths of slices by the address of their pointer.
     pub slices: Vec<(u64, u64)>,
+    /// Bytes that are not part of the value, as the addresses of the first one and of the one after
+    /// the last.
+    pub gaps: Vec<(u64, u64)>,
     pub(super) unused_bytes: u64,
     pub(super) has_no_value: bool,
+    pub(super) is_dropped: bool,
 }
 
 impl Words {
@@ -231,7 +257,9 @@ impl Words {
         self.headers.clear();
         self.notes.clear();
         self.slices.clear();
+        self.gaps.clear();
         self.has_no_value = false;
+        self.is_dropped = false;
     }
 
     /// Reports that the word at an address is a pointer that keeps a block alive.
@@ -258,6 +286,12 @@ impl Words {
         self.marks.push((address, Mark::Skip));
     }
 
+    /// Reports bytes that are not part of the value, as [`Words::skip`] does with a word: padding.
+    /// No pointer lies there.
+    pub fn skip_bytes(&mut self, addresses: Range<u64>) {
+        self.gaps.push((addresses.start, addresses.end));
+    }
+
     /// Reports the pointer in a container's header. It owns the block if the header agrees with the
     /// block's size, and refers to it otherwise.
     pub fn header(&mut self, address: u64, block: usize, header: Header) {
@@ -275,6 +309,12 @@ impl Words {
     /// variant that does not exist. Such memory was never written, or its value is gone.
     pub fn no_value(&mut self) {
         self.has_no_value = true;
+    }
+
+    /// Reports that the block of an `Rc` or `Arc` holds a value that was dropped, and that `Weak`
+    /// pointers keep it.
+    pub fn dropped(&mut self) {
+        self.is_dropped = true;
     }
 
     /// Reports unused bytes of the block itself, such as empty places in the node of a B-tree.

@@ -13,6 +13,7 @@
 //! | which values are equal? | [`Analysis::equal_values`] |
 //! | which pages are zero, and which were never touched? | [`Analysis::zero_pages`], [`Analysis::untouched_pages`] |
 //! | which texts lie in a larger one? | [`Analysis::inputs`], [`Analysis::lies_in_input`] |
+//! | which values are gone, with a block that only `Weak` keeps? | [`Analysis::is_dropped`] |
 //! | which maps are small or empty? | [`Analysis::table_items`], [`Analysis::is_empty`] |
 //! | how much of a large block do slices cover? | [`Analysis::sliced`] |
 //! | which pages do small blocks keep? | [`Analysis::pinned_pages`] |
@@ -88,6 +89,7 @@ mod sites;
 mod slices;
 #[cfg(test)]
 mod tests;
+mod variants;
 
 pub use crate::containers::{BlockKind, Header};
 pub use equal::{EqualBlocks, EqualValues};
@@ -108,6 +110,7 @@ pub use read::Losses;
 pub use shapes::{Shape, SiteShapes, WordOrders};
 pub use sites::SiteFigures;
 pub use slices::Sliced;
+pub use variants::LargeVariants;
 
 use serde::{Deserialize, Serialize};
 
@@ -321,6 +324,12 @@ impl Analysis {
     /// computes an address from one of its slices. A slice that is only in a register is not seen.
     pub fn sliced(&self) -> &[Sliced] {
         &self.contents.sliced
+    }
+
+    /// Returns `true` if the block is of an `Rc` or `Arc` whose value was dropped: its strong count
+    /// is 0, and only `Weak` pointers keep it.
+    pub fn is_dropped(&self, block: usize) -> bool {
+        self.contents.is_dropped(block)
     }
 
     /// Returns the cycles among the blocks that nothing reaches at this moment.

@@ -288,6 +288,10 @@ impl Layouts for SiteShapes {
                 let start = view.heap.range(index).start;
                 if shape.kind == BlockKind::Counted {
                     counts = start + 2 * WORD;
+                    if view.has_dropped_value(start) {
+                        view.words().for_each(|(at, _)| words.skip(at));
+                        return words.dropped();
+                    }
                 }
                 if shape.is_text() {
                     return;

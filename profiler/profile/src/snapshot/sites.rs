@@ -2,7 +2,7 @@
 
 use super::pages::PinnedPages;
 use super::read::Table;
-use super::{Analysis, Reach};
+use super::{Analysis, Holder, Reach};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -31,6 +31,13 @@ pub struct SiteFigures {
     pub repeated_blocks: u64,
     /// Their bytes.
     pub repeated_bytes: u64,
+    /// Lists of records that equal an earlier one, at any site. A list inside another one that
+    /// counts does not.
+    pub repeated_lists: u64,
+    /// These lists' blocks, and all blocks that would be freed with them.
+    pub repeated_list_blocks: u64,
+    /// The bytes of all these blocks.
+    pub repeated_list_bytes: u64,
     /// Bytes of pages of zeros in the used part of blocks.
     pub zero_page_bytes: u64,
     /// Bytes of pages inside blocks that were never touched, or were given back. Where they are in
@@ -59,6 +66,10 @@ pub struct SiteFigures {
     pub sliced_bytes: u64,
     /// The bytes of theirs that slices cover.
     pub slice_bytes: u64,
+    /// Blocks of an `Rc` or `Arc` whose value was dropped: only `Weak` pointers keep them.
+    pub dropped_blocks: u64,
+    /// Their bytes.
+    pub dropped_bytes: u64,
     /// Blocks that nothing reaches at this moment.
     pub not_reached_blocks: u64,
     /// Their bytes.
@@ -83,6 +94,10 @@ impl SiteFigures {
         add(&mut self.empty_bytes, other.empty_bytes);
         add(&mut self.repeated_blocks, other.repeated_blocks);
         add(&mut self.repeated_bytes, other.repeated_bytes);
+        add(&mut self.repeated_lists, other.repeated_lists);
+        let blocks = other.repeated_list_blocks;
+        add(&mut self.repeated_list_blocks, blocks);
+        add(&mut self.repeated_list_bytes, other.repeated_list_bytes);
         add(&mut self.zero_page_bytes, other.zero_page_bytes);
         add(&mut self.untouched_bytes, other.untouched_bytes);
         add(&mut self.in_input_blocks, other.in_input_blocks);
@@ -98,6 +113,8 @@ impl SiteFigures {
         add(&mut self.sliced_blocks, other.sliced_blocks);
         add(&mut self.sliced_bytes, other.sliced_bytes);
         add(&mut self.slice_bytes, other.slice_bytes);
+        add(&mut self.dropped_blocks, other.dropped_blocks);
+        add(&mut self.dropped_bytes, other.dropped_bytes);
         add(&mut self.not_reached_blocks, other.not_reached_blocks);
         add(&mut self.not_reached_bytes, other.not_reached_bytes);
         add(&mut self.rounding_bytes, other.rounding_bytes);
@@ -176,12 +193,22 @@ impl Analysis {
                 site.in_input_blocks += 1;
                 site.in_input_bytes += size;
             }
+            if self.is_dropped(index) {
+                site.dropped_blocks += 1;
+                site.dropped_bytes += size;
+            }
             if self.reach(index) == Reach::NotReached {
                 site.not_reached_blocks += 1;
                 site.not_reached_bytes += size;
             }
         }
         let site_of = |block: u32| self.heap.site(block as usize);
+        self.each_of_repeated_lists(|block, list| {
+            let site = sites.entry(site_of(list)).or_default();
+            site.repeated_lists += u64::from(block == list);
+            site.repeated_list_blocks += 1;
+            site.repeated_list_bytes += self.heap.size(block as usize);
+        });
         for &(block, pages) in &self.contents.zero_pages {
             sites.entry(site_of(block)).or_default().zero_page_bytes +=
                 u64::from(pages) * super::read::PAGE;
@@ -222,6 +249,44 @@ impl Analysis {
             }
         }
         sites.into_iter().collect()
+    }
+}
+
+impl Analysis {
+    /// Calls `each` with the blocks that would be freed with a list of records that equals an
+    /// earlier one, and with this list, the outermost one.
+    fn each_of_repeated_lists(&self, mut each: impl FnMut(u32, u32)) {
+        const NOT_KNOWN: u32 = u32::MAX;
+        const NONE: u32 = u32::MAX - 1;
+        let is_repeated =
+            |block: usize| self.equal_values.is_repeated(block) && self.contents.has_records(block);
+        if !(0..self.heap.len()).any(is_repeated) {
+            return;
+        }
+        let mut lists = vec![NOT_KNOWN; self.heap.len()];
+        let mut open = Vec::new();
+        for block in 0..self.heap.len() {
+            let mut at = block;
+            let mut list = loop {
+                if lists[at] != NOT_KNOWN {
+                    break lists[at];
+                }
+                open.push(at);
+                match self.holder(at) {
+                    Holder::Block(holder) => at = holder,
+                    _ => break NONE,
+                }
+            };
+            while let Some(at) = open.pop() {
+                if list == NONE && is_repeated(at) {
+                    list = at as u32;
+                }
+                lists[at] = list;
+            }
+            if list != NONE {
+                each(block as u32, list);
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Plans for enums and for the states of futures.
 
-use super::super::types::{Member, Type, TypeId, Types, Variant};
-use super::{CountedEnum, Item, MOST_PATH, Mode, Path, Planner, field, fit, is_plain, with};
+use super::super::types::{Member, TypeId, Types, Variant};
+use super::{CountedEnum, Item, MOST_PATH, Mode, Path, Planner, field, fit, is_numbers, with};
 use heapglass_profile::internal::{normal, short};
 
 /// An enum smaller than this has no large variant.
@@ -44,10 +44,6 @@ impl Planner<'_> {
             self.variant(of, variant, at, &path, mode, depth, &mut items)?;
             variants.push((variant.value.map(|value| value & mask), items));
         }
-        if !is_counted && variants.iter().all(|(_, items)| is_plain(items)) {
-            out.extend(variants.into_iter().flat_map(|(_, items)| items));
-            return Some(());
-        }
         // `Option<Box<T>>`: a null pointer points to nothing in any case.
         if let [(Some(0), none), (None, some)] | [(None, some), (Some(0), none)] = &mut variants[..]
             && none.is_empty()
@@ -59,7 +55,16 @@ impl Planner<'_> {
             return Some(());
         }
         for (variant, (_, items)) in all.iter().zip(&mut variants) {
-            self.dead(this, variant, at, (offset, bytes), items)?;
+            let fields = types.members(types.get(variant.of)).iter();
+            let mut parts = vec![(offset, discriminant)];
+            for field in fields {
+                parts.push((variant.offset.checked_add(field.offset)?, field.of));
+            }
+            self.gaps(this, parts, at, mode, items)?;
+        }
+        if !is_counted && variants.iter().all(|(_, items)| is_numbers(items)) {
+            out.extend(variants.into_iter().flat_map(|(_, items)| items));
+            return Some(());
         }
         let counters = is_counted.then(|| self.counters(of, all.len()));
         out.push(Item::Choice {
@@ -83,37 +88,6 @@ impl Planner<'_> {
         self.enums.insert(of, first);
         self.plans.enums.push(CountedEnum { of, first });
         first
-    }
-
-    /// Adds the bytes that are dead while a variant is there.
-    fn dead(
-        &self,
-        this: &Type,
-        variant: &Variant,
-        at: u64,
-        (discriminant, bytes): (u64, u64),
-        items: &mut Vec<Item>,
-    ) -> Option<()> {
-        let types = self.types;
-        let fields = types.get(variant.of);
-        let mut used = vec![(discriminant, discriminant + bytes)];
-        for member in types.members(fields) {
-            let start = variant.offset.checked_add(member.offset)?;
-            used.push((start, start.checked_add(types.size(member.of)?)?));
-        }
-        used.sort_unstable();
-        used.push((this.size, this.size));
-        let mut end = 0;
-        for (start, next) in used {
-            if start >= end + 8 {
-                items.push(Item::Skip {
-                    at: fit(at.checked_add(end)?)?,
-                    end: fit(at.checked_add(start)?)?,
-                });
-            }
-            end = end.max(next);
-        }
-        Some(())
     }
 
     fn variant_path(&self, of: TypeId, variant: &Variant, path: &Path) -> Path {

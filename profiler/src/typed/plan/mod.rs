@@ -10,6 +10,7 @@ pub(super) use enums::{future_name, live_fields, state};
 
 use super::interior::Interior;
 use super::paths::{StepId, Steps};
+use super::records::is_record;
 use super::types::{Kind, Member, Type, TypeId, Types};
 use crate::containers::Walk;
 use crate::snapshot::WORD;
@@ -67,6 +68,8 @@ pub(super) struct Shape {
     pub(super) is_counted: bool,
     /// Code may change the values through a shared reference.
     pub(super) may_change: bool,
+    /// The values are records: structs or enums of which all bytes are understood.
+    pub(super) is_record: bool,
 }
 
 /// The target of a pointer.
@@ -258,6 +261,8 @@ struct Mode {
     is_non_null: bool,
     /// Unions hold their values.
     trusts_unions: bool,
+    /// Other values may lie in the same place: its padding may be theirs.
+    shares_place: bool,
 }
 
 /// Makes plans.
@@ -281,6 +286,7 @@ impl<'t> Planner<'t> {
             value_type: 0,
             is_counted: false,
             may_change: true,
+            is_record: false,
         });
         Planner {
             types,
@@ -318,6 +324,7 @@ impl<'t> Planner<'t> {
             is_counted: matches!(contents, Contents::Value(of)
                 if is_counted(self.types, self.types.get(of))),
             may_change: true,
+            is_record: false,
         });
         number
     }
@@ -365,7 +372,9 @@ impl<'t> Planner<'t> {
             let cost = items.as_ref().map_or(0, |items| cost(items));
             // Fields of a damaged type may all lie in one place.
             let is_sane = cost <= size.saturating_mul(8).saturating_add(64);
+            let is_record = is_sane && items.is_some() && is_record(self.types, of);
             let shape = &mut self.plans.shapes[self.next];
+            shape.is_record = is_record && matches!(contents, Contents::Elements(_));
             shape.items = items.filter(|_| is_sane).map(Vec::into_boxed_slice);
             shape.value_type = value_type(self.types, contents, of);
             shape.may_change = may_change;
@@ -554,11 +563,15 @@ impl<'t> Planner<'t> {
             }
             Kind::Union => {
                 let mut items = Vec::new();
+                let mode = Mode {
+                    shares_place: true,
+                    ..mode
+                };
                 for member in types.members(this) {
                     let place = inside(types, this, member, at)?;
                     self.value(member.of, place, path, mode, depth + 1, &mut items)?;
                 }
-                if mode.trusts_unions || is_plain(&items) {
+                if mode.trusts_unions || is_numbers(&items) {
                     out.append(&mut items);
                 } else if !items.is_empty() {
                     out.push(Item::Uncertain(items.into()));
@@ -640,9 +653,41 @@ impl<'t> Planner<'t> {
             }
         }
         if types.variants(this).is_empty() {
-            return Some(());
+            let used = members.iter().map(|member| (member.offset, member.of));
+            return self.gaps(this, used.collect(), at, mode, out);
         }
         self.choice(of, at, path, mode, depth, out)
+    }
+
+    /// Adds the bytes of a value between its parts, which are given by offset and type.
+    fn gaps(
+        &self,
+        this: &Type,
+        parts: Vec<(u64, TypeId)>,
+        at: u64,
+        mode: Mode,
+        out: &mut Vec<Item>,
+    ) -> Option<()> {
+        if mode.shares_place || parts.is_empty() {
+            return Some(());
+        }
+        let mut used = Vec::with_capacity(parts.len() + 1);
+        for (start, of) in parts {
+            used.push((start, start.checked_add(self.types.size(of)?)?));
+        }
+        used.sort_unstable();
+        used.push((this.size, this.size));
+        let mut end = 0;
+        for (start, next) in used {
+            if start > end {
+                out.push(Item::Skip {
+                    at: fit(at.checked_add(end)?)?,
+                    end: fit(at.checked_add(start)?)?,
+                });
+            }
+            end = end.max(next);
+        }
+        Some(())
     }
 
     /// Returns `T` of `[MaybeUninit<T>; N]`.
@@ -761,8 +806,18 @@ fn inside(types: &Types, this: &Type, member: &Member, at: u64) -> Option<u64> {
 /// Returns `true` if values have no pointers, except those that are hidden in numbers.
 pub(super) fn is_plain(items: &[Item]) -> bool {
     items.iter().all(|item| match item {
-        Item::Address { .. } => true,
+        Item::Address { .. } | Item::Skip { .. } => true,
         Item::Many { items, .. } => is_plain(items),
+        Item::Choice { variants, .. } => variants.iter().all(|(_, items)| is_plain(items)),
+        _ => false,
+    })
+}
+
+/// Returns `true` if all bytes of values are numbers, whatever they are.
+fn is_numbers(items: &[Item]) -> bool {
+    items.iter().all(|item| match item {
+        Item::Address { .. } => true,
+        Item::Many { items, .. } => is_numbers(items),
         _ => false,
     })
 }

@@ -12,6 +12,13 @@ fn of_size(heap: &Heap, size: u64) -> Vec<usize> {
     blocks.collect()
 }
 
+/// Returns the number of blocks that equal an earlier one.
+fn repeated_of(analysis: &Analysis, blocks: &[usize]) -> u64 {
+    let values = analysis.equal_values();
+    let repeated = blocks.iter().filter(|&&block| values.is_repeated(block));
+    repeated.count() as u64
+}
+
 fn assert_true(level: &str) {
     let flags = [level, "--crate-name=crossbeam_queue", "-oprogram"];
     let run = Run::new(HOLDERS, COUNT as usize, &flags);
@@ -94,18 +101,32 @@ fn assert_true(level: &str) {
         assert!(matches!(analysis.holder(text), Holder::Block(_)), "{level}");
     }
 
-    // What may change is not equal to anything.
-    let repeated = |blocks: Vec<usize>| {
-        let values = analysis.equal_values();
-        let repeated = blocks
+    // Only `Weak` pointers keep the blocks of dropped values, and they hold them.
+    let dropped = |name: &str| {
+        let (blocks, stay): (Vec<usize>, Vec<usize>) = named(name)
             .into_iter()
-            .filter(|&block| values.is_repeated(block));
-        repeated.count() as u64
+            .partition(|&block| analysis.is_dropped(block));
+        for &block in &blocks {
+            assert_eq!(analysis.reach(block), Reach::Owned, "{level}: {name}");
+            let holder = analysis.holder(block);
+            assert!(matches!(holder, Holder::Block(_)), "{level}: {name}");
+        }
+        assert_eq!(repeated_of(&analysis, &blocks), 0, "{level}: {name}");
+        (blocks.len() as u64, stay.len() as u64)
     };
+    assert_eq!(dropped("viewer"), (COUNT / 3 * 2, COUNT / 3), "{level}");
+    assert_eq!(dropped("dynamic"), (COUNT, 0), "{level}");
+    assert_eq!(dropped("counted_list"), (COUNT, 0), "{level}");
+    let all = (0..heap.len()).filter(|&block| analysis.is_dropped(block));
+    assert_eq!(all.count() as u64, COUNT / 3 * 2 + 2 * COUNT, "{level}");
+
+    // What may change is not equal to anything.
     for name in ["session", "counted", "outer"] {
-        assert_eq!(repeated(named(name)), 0, "{level}: {name}");
+        let repeated = repeated_of(&analysis, &named(name));
+        assert_eq!(repeated, 0, "{level}: {name}");
     }
-    assert_eq!(repeated(named("fixed")), COUNT - 1, "{level}");
+    let repeated = repeated_of(&analysis, &named("fixed"));
+    assert_eq!(repeated, COUNT - 1, "{level}");
 }
 
 #[test]

@@ -6,6 +6,8 @@ mod declared;
 mod futures;
 mod holders;
 mod hostile;
+mod large_variants;
+mod records;
 mod zoo;
 
 use super::*;

@@ -61,6 +61,7 @@ impl Snapshot {
             slicers: slicers(analysis),
             futures: layouts.futures(),
             large_locals: layouts.large_locals(heap),
+            large_variants: layouts.large_variants(heap),
             usable: None,
             notes: notes(analysis, bytes),
             not_reached,

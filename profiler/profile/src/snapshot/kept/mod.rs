@@ -15,7 +15,7 @@ pub use neighbours::Neighbours;
 pub use not_reached::{NotReached, confirmed};
 pub use usable::{Usable, UsableClass};
 
-use super::{FutureState, LargeLocal, RootKind, SiteFigures};
+use super::{FutureState, LargeLocal, LargeVariants, RootKind, SiteFigures};
 use serde::{Deserialize, Serialize};
 
 /// The version of the JSON that recordings carry.
@@ -143,6 +143,7 @@ pub struct Snapshot {
     pub(super) slicers: Vec<Slicer>,
     pub(super) futures: Vec<FutureState>,
     pub(super) large_locals: Vec<LargeLocal>,
+    pub(super) large_variants: Vec<LargeVariants>,
     /// `None` if the allocator is not known.
     pub(super) usable: Option<Usable>,
     pub(super) notes: Vec<String>,
@@ -241,6 +242,12 @@ impl Snapshot {
         &self.large_locals
     }
 
+    /// Returns the enums of which rare variants make blocks larger, those with most bytes first; at
+    /// most 100.
+    pub fn large_variants(&self) -> &[LargeVariants] {
+        &self.large_variants
+    }
+
     /// Returns the blocks that nothing reached, in the order of their addresses; the first million
     /// of them. Their identities are for
     /// [`Analysis::unreachable_since`](super::Analysis::unreachable_since).
@@ -314,12 +321,15 @@ impl Snapshot {
             .iter_mut()
             .flat_map(|texts| [&mut texts.input, &mut texts.site]);
         let locals = self.large_locals.iter_mut().map(|local| &mut local.site);
+        let variants = &mut self.large_variants;
+        let variants = variants.iter_mut().map(|large| &mut large.site);
         for number in inputs
             .chain(sites)
             .chain(blocks)
             .chain(slicers)
             .chain(texts_read)
             .chain(locals)
+            .chain(variants)
         {
             *number = number.and_then(&site);
         }

@@ -13,6 +13,7 @@
 mod boxed;
 mod headers;
 mod scan;
+mod weak;
 
 use super::hash::Hash;
 use super::heap::{Heap, RootKind};
@@ -71,6 +72,10 @@ pub(super) struct Contents {
     pub(super) sliced: Vec<Sliced>,
     /// The lists and tables whose length is not known, one bit each.
     unknown_lengths: Vec<u64>,
+    /// The blocks whose value was dropped and which `Weak` pointers keep, one bit each.
+    dropped: Vec<u64>,
+    /// The lists of records that hold other values than zeros, one bit each.
+    records: Vec<u64>,
     pub(super) pages: Option<Pages>,
     pub(super) losses: Losses,
 }
@@ -133,6 +138,14 @@ impl Contents {
 
     pub(super) fn has_unknown_length(&self, block: usize) -> bool {
         has_bit(&self.unknown_lengths, block)
+    }
+
+    pub(super) fn has_records(&self, block: usize) -> bool {
+        has_bit(&self.records, block)
+    }
+
+    pub(super) fn is_dropped(&self, block: usize) -> bool {
+        has_bit(&self.dropped, block)
     }
 
     /// Adds pointers that own nothing to a node: its edges move to the end.
@@ -230,6 +243,10 @@ struct Node {
     trust: Trust,
     /// It is a list or table whose length is not known.
     has_unknown_length: bool,
+    /// Its value was dropped, and `Weak` pointers keep it.
+    is_dropped: bool,
+    /// It is a list of records that holds other values than zeros.
+    is_records: bool,
 }
 
 /// Reads all contents.
@@ -257,6 +274,8 @@ pub(super) fn read(
             in_inputs: InInputs::default(),
             sliced: Vec::new(),
             unknown_lengths: vec![0; blocks.div_ceil(64)],
+            dropped: vec![0; blocks.div_ceil(64)],
+            records: vec![0; blocks.div_ceil(64)],
             pages,
             losses: Losses::default(),
         },
@@ -314,6 +333,7 @@ pub(super) fn read(
         reader.ready_blocks();
     }
     reader.own_boxed_slices();
+    reader.own_by_weak();
     reader.lower_weak();
     reader.keep_values_beyond();
     reader.count_lengths();
@@ -449,6 +469,14 @@ impl Reader<'_> {
                 self.contents.unknown_lengths[word] &= !bit;
                 if of.has_unknown_length {
                     self.contents.unknown_lengths[word] |= bit;
+                }
+                let said = [
+                    (&mut self.contents.dropped, of.is_dropped),
+                    (&mut self.contents.records, of.is_records),
+                ];
+                for (bits, is_said) in said {
+                    bits[word] &= !bit;
+                    bits[word] |= if is_said { bit } else { 0 };
                 }
                 self.contents.unused[node] = of.unused;
                 self.contents.hashes[node] = of.hash;
@@ -615,6 +643,8 @@ impl Reader<'_> {
             hash: Hash::new(self.layouts.value_type_of(self.heap, block)),
             zero_pages: 0,
             is_readable: true,
+            is_dropped: false,
+            is_zero: true,
             text: None,
             part,
         };
@@ -658,6 +688,7 @@ impl Reader<'_> {
         let own = scan.part.words.unused_bytes.min(size);
         let mut hash = scan.hash.value();
         let (zero_pages, is_readable) = (scan.zero_pages, scan.is_readable);
+        let (is_dropped, is_zero) = (scan.is_dropped, scan.is_zero);
         // A slice is full; how much of a list is in use without a header is not known.
         let is_known = fill.is_some() || form == Form::Whole;
         let has_unknown_length = fill.is_none() && form == Form::Listed;
@@ -688,18 +719,22 @@ impl Reader<'_> {
             None if own == 0 => NOT_KNOWN,
             unused => (unused.unwrap_or(0) + own).min(size),
         };
-        // What could not be read equals nothing, and neither does what may change.
-        let hash = if is_readable && !self.layouts.may_change(self.heap, block) {
+        // What could not be read equals nothing, and neither does what may change or is gone.
+        let hash = if is_readable && !is_dropped && !self.layouts.may_change(self.heap, block) {
             hash
         } else {
             Hash::of(all.start)
         };
+        let has_records = is_known && text_bytes > 0 && is_readable && !is_zero;
+        let is_records = has_records && self.layouts.holds_records(self.heap, block);
         part.finish(edges, |edges| Node {
             edges,
             unused,
             hash,
             trust,
             has_unknown_length,
+            is_dropped,
+            is_records,
         });
     }
 
@@ -731,6 +766,8 @@ impl Reader<'_> {
             hash: Hash::new(0),
             zero_pages: 0,
             is_readable: true,
+            is_dropped: false,
+            is_zero: true,
             text: None,
             part,
         };
@@ -746,6 +783,8 @@ impl Reader<'_> {
                 RootKind::Stack | RootKind::DeadStack => Trust::Stack,
             },
             has_unknown_length: false,
+            is_dropped: false,
+            is_records: false,
         });
     }
 }

@@ -5,6 +5,7 @@ use super::super::hash::{Hash, Rolling};
 use super::super::inputs;
 use super::super::layout::{Mark, Source, View, WORD};
 use super::{PAGE, Part, REFERS, Reader, TARGET, WINDOW};
+use std::iter::Peekable;
 use std::ops::Range;
 
 /// Bytes around a window, so that a header at its end is seen as a whole.
@@ -22,6 +23,10 @@ pub(super) struct Scan<'a, 'b> {
     pub(super) hash: Hash,
     pub(super) zero_pages: u32,
     pub(super) is_readable: bool,
+    /// The value was dropped, and `Weak` pointers keep the block.
+    pub(super) is_dropped: bool,
+    /// All bytes so far are 0.
+    pub(super) is_zero: bool,
     /// The knowledge about the block if it is a text that may lie in an input.
     pub(super) text: Option<Text>,
     pub(super) part: &'b mut Part,
@@ -123,11 +128,16 @@ impl Scan<'_, '_> {
         let words = &mut self.part.words;
         words.clear();
         self.reader.layouts.walk(&view, words);
+        self.is_dropped |= words.is_dropped;
+        let used = (range.start - start) as usize..(range.end - start) as usize;
+        self.is_zero = self.is_zero && bytes[used].iter().all(|byte| *byte == 0);
         // They usually are in order.
         words.marks.sort_by_key(|mark| mark.0);
         words.headers.sort_by_key(|header| header.0);
         words.notes.sort_by_key(|note| note.0);
         words.slices.sort_by_key(|slice| slice.0);
+        words.gaps.sort_by_key(|gap| gap.0);
+        let mut gaps = words.gaps.iter().copied().peekable();
         let mut notes = words.notes.iter().peekable();
         let mut headers = words.headers.iter().peekable();
         let mut slices = words.slices.iter().peekable();
@@ -149,16 +159,19 @@ impl Scan<'_, '_> {
         // address, so the words that are marked need not be aligned.
         let mut hashed = range.start;
         let mut last = None;
+        let mut plain = |hash: &mut Hash, from: u64, to: u64| {
+            values(from..to, &mut gaps, |part| {
+                let head = head.clamp(part.start, part.end);
+                hash.bytes(&bytes[at(part.start)..at(head)]);
+                hash.words(&bytes[at(head)..at(part.end)]);
+            });
+        };
         while let Some(&(address, mark)) = marks.next_if(|mark| mark.0 < range.end) {
             let Some(word) = view.word(address).filter(|_| last != Some(address)) else {
                 continue;
             };
             last = Some(address);
-            if hashed < address {
-                let head = head.clamp(hashed, address);
-                self.hash.bytes(&bytes[at(hashed)..at(head)]);
-                self.hash.words(&bytes[at(head)..at(address)]);
-            }
+            plain(&mut self.hash, hashed, address);
             hashed = hashed.max(address.saturating_add(WORD).min(range.end));
             let target = match mark {
                 Mark::Skip => continue,
@@ -194,9 +207,7 @@ impl Scan<'_, '_> {
             };
             self.part.edges.push(target & TARGET | refers);
         }
-        let head = head.clamp(hashed, range.end);
-        self.hash.bytes(&bytes[at(hashed)..at(head)]);
-        self.hash.words(&bytes[at(head)..at(range.end)]);
+        plain(&mut self.hash, hashed, range.end);
         self.zero_pages(&bytes[at(range.start)..at(range.end)], &range);
     }
 
@@ -209,8 +220,48 @@ impl Scan<'_, '_> {
     }
 }
 
+/// Calls `each` with the parts of a range that lie in no gap. The ranges of several calls are in
+/// order, as the gaps are.
+fn values(
+    range: Range<u64>,
+    gaps: &mut Peekable<impl Iterator<Item = (u64, u64)>>,
+    mut each: impl FnMut(Range<u64>),
+) {
+    let mut from = range.start;
+    while from < range.end {
+        let Some(&(start, end)) = gaps.peek().filter(|gap| gap.0 < range.end) else {
+            return each(from..range.end);
+        };
+        if from < start {
+            each(from..start);
+        }
+        from = from.max(end);
+        if end <= range.end {
+            gaps.next();
+        }
+    }
+}
+
 /// Returns the first multiple in a range, or the range's end.
 fn first_multiple(range: &Range<u64>, of: u64) -> u64 {
     let first = range.start.checked_next_multiple_of(of);
     first.map_or(range.end, |first| first.min(range.end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_left_out_wherever_ranges_end() {
+        let gaps = [(3, 4), (4, 8), (9, 9), (18, 25), (30, 31)];
+        let mut gaps = gaps.into_iter().peekable();
+        let mut found = Vec::new();
+        // One ends in a gap, the next one begins there, and the last one is in none.
+        for range in [5..5, 5..20, 20..28, 28..30] {
+            values(range, &mut gaps, |part| found.push(part));
+        }
+        assert_eq!(found, [8..9, 9..18, 25..28, 28..30]);
+        assert_eq!(gaps.next(), Some((30, 31)));
+    }
 }

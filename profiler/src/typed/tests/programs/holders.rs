@@ -66,6 +66,12 @@ pub struct Fixed {
     pad: [u64; 56],
 }
 
+/// Known to a table that holds none of them.
+pub struct Viewer {
+    name: Box<u64>,
+    pad: [u64; 58],
+}
+
 /// A pointer in a number, with a mark in its low bits.
 pub struct Tagged {
     number: AtomicUsize,
@@ -85,6 +91,10 @@ static SESSIONS: Mutex<Vec<Arc<Session>>> = Mutex::new(Vec::new());
 static COUNTED: Shared<RefCell<Vec<Rc<Counted>>>> = Shared(RefCell::new(Vec::new()));
 static OUTER: Mutex<Vec<Arc<Outer>>> = Mutex::new(Vec::new());
 static FIXED: Mutex<Vec<Arc<Fixed>>> = Mutex::new(Vec::new());
+static VIEWERS: Mutex<Vec<std::sync::Weak<Viewer>>> = Mutex::new(Vec::new());
+static DYNAMIC: Mutex<Vec<std::sync::Weak<dyn Any + Send + Sync>>> = Mutex::new(Vec::new());
+static LISTS: Mutex<Vec<std::sync::Weak<[u64]>>> = Mutex::new(Vec::new());
+static STAY: Mutex<Vec<Arc<Viewer>>> = Mutex::new(Vec::new());
 static TAGGED: Mutex<Vec<Tagged>> = Mutex::new(Vec::new());
 
 #[inline(never)]
@@ -113,6 +123,21 @@ fn fill_slots(count: u64) {
     }
 }
 
+/// Every third viewer stays. All others are dropped, and are still in the tables.
+fn come_and_go(count: u64) {
+    for number in 0..count {
+        let viewer = Arc::new(Viewer { name: Box::new(number), pad: [6; 58] });
+        VIEWERS.lock().unwrap().push(Arc::downgrade(&viewer));
+        if number % 3 == 0 {
+            STAY.lock().unwrap().push(viewer);
+        }
+        let dynamic: Arc<dyn Any + Send + Sync> = Arc::new([number; 60]);
+        DYNAMIC.lock().unwrap().push(Arc::downgrade(&dynamic));
+        let list: Arc<[u64]> = Arc::from(vec![number; 67]);
+        LISTS.lock().unwrap().push(Arc::downgrade(&list));
+    }
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let count: u64 = arguments[2].parse().unwrap();
@@ -133,6 +158,7 @@ fn main() {
         TAGGED.lock().unwrap().push(Tagged { number });
     }
     fill_slots(count);
+    come_and_go(count);
     leak(count);
     println!("itself {}", size_of::<Itself>() + 16);
     println!("closure {}", size_of::<Closure>() + 16);
@@ -140,6 +166,9 @@ fn main() {
     println!("session {}", size_of::<Session>() + 16);
     println!("counted {}", size_of::<Counted>() + 16);
     println!("outer {}", size_of::<Outer>() + 16);
+    println!("viewer {}", size_of::<Viewer>() + 16);
+    println!("dynamic {}", 60 * 8 + 16);
+    println!("counted_list {}", 67 * 8 + 16);
     println!("fixed {}", size_of::<Fixed>() + 16);
     watch::dump(&arguments[1]);
     let packed = PACKED.lock().unwrap();
@@ -154,5 +183,6 @@ fn main() {
     let tags = tagged.iter().map(|tagged| tagged.number.load(std::sync::atomic::Ordering::Relaxed) % 8);
     std::hint::black_box(tags.sum::<usize>());
     std::hint::black_box((&SLICES, &SESSIONS, &OUTER, &FIXED, &TAKEN));
+    std::hint::black_box((&VIEWERS, &DYNAMIC, &LISTS, &STAY));
     std::hint::black_box((SLOTS.0.borrow().as_ptr(), COUNTED.0.borrow().as_ptr()));
 }
