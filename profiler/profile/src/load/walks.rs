@@ -138,7 +138,7 @@ impl<'a> Walks<'a> {
         let innermost = self.path.iter().flat_map(|raw| known(raw).iter().rev());
         let innermost = innermost.take(MOST_SOURCE_FRAMES - LEAST_OUTERMOST);
         let mut inner: Vec<FrameId> = innermost.copied().collect();
-        let outermost = self.path.iter().rev().flat_map(|raw| known(raw));
+        let outermost = self.path.iter().rev().flat_map(known);
         let outermost = outermost.take(LEAST_OUTERMOST);
         let mut kept: Vec<FrameId> = outermost.copied().collect();
         for at in 0..inner.len() {
