@@ -28,7 +28,7 @@ mod tests;
 mod unwind;
 
 pub use error::Error;
-pub use take::Progress;
+pub use take::{Progress, Taken};
 
 use crate::snapshot::Memory;
 use maps::Mapping;

@@ -6,11 +6,12 @@ use super::{Image, glibc, maps, unwind};
 use crate::OpenOptions;
 use crate::allocator::Allocator;
 use crate::snapshot::{
-    Basis, Heap, HeapBuilder, MOST_BLOCKS, Moment, Outside, Shape, SiteShapes, Snapshot, Step,
-    WordOrders, analyse,
+    Analysis, Basis, Heap, HeapBuilder, MOST_BLOCKS, Moment, Outside, Shape, SiteShapes, Snapshot,
+    Step, WordOrders, analyse,
 };
-use crate::typed::{self, LoadedModule, ProgramTypes};
+use crate::typed::{self, LoadedModule, ProgramTypes, TypedLayouts};
 use crate::units::Bytes;
+use rustc_hash::FxHashMap;
 use tracking_alloc_recording::{
     Clock, EncodedStrings, Encoder, FIRST_SITE, HeaderValue, LaneValue, RowValue, ScopeValue,
     SiteValue, StackValue, arch, lane_kind, mode, scope_kind, state, table, unwinder,
@@ -22,6 +23,8 @@ const LABEL: &str = "core: glibc's malloc, usable sizes, self-check passed";
 const NOT_RECORDED: &str = "nothing was recorded before this moment: peak, total and live bytes are those of the blocks that were found, and what was freed before is not known";
 /// The moment of the snapshot, which is the largest that is known.
 const PEAK: Clock = Clock::new(1, 0);
+/// Types that are told apart.
+const MOST_TYPES: usize = 1 << 15;
 /// Bytes below the stack pointer that a function may use.
 const RED_ZONE: u64 = 128;
 
@@ -37,6 +40,24 @@ pub enum Progress {
     Analysis(Step),
 }
 
+/// A snapshot of an image.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Taken {
+    /// The snapshot. Its sites are the types of blocks.
+    pub snapshot: Snapshot,
+    types: Vec<BlocksOfType>,
+}
+
+/// The blocks of a type.
+#[derive(Debug, Default)]
+struct BlocksOfType {
+    /// `None` if it is not known.
+    name: Option<String>,
+    bytes: u64,
+    blocks: u64,
+}
+
 /// The heap of an image.
 struct Found {
     heap: Heap,
@@ -48,7 +69,8 @@ struct Found {
 }
 
 impl Image {
-    /// Finds the blocks and analyses them. No block has a site of its own.
+    /// Finds the blocks and analyses them. Nobody recorded what allocated them, so the blocks of
+    /// each type have one site.
     ///
     /// # Errors
     /// Returns an error if the blocks of the allocator are not known.
@@ -56,7 +78,7 @@ impl Image {
         &self,
         options: &OpenOptions,
         progress: &(dyn Fn(Progress) + Sync),
-    ) -> Result<Snapshot, Error> {
+    ) -> Result<Taken, Error> {
         progress(Progress::Blocks);
         let found = self.heap()?;
         progress(Progress::Types);
@@ -72,9 +94,10 @@ impl Image {
             shapes: shapes.with_others(Shape::default().changing()),
         };
         let layouts = typed::layouts(&program, &found.heap);
-        let analysis = analyse(found.heap, self, &layouts, &|step| {
+        let mut analysis = analyse(found.heap, self, &layouts, &|step| {
             progress(Progress::Analysis(step));
         });
+        let types = types_of(&mut analysis, &layouts);
         let heap = analysis.heap();
         let sizes = (0..heap.len()).map(|block| heap.size(block));
         let moment = Moment {
@@ -111,7 +134,7 @@ impl Image {
                 Bytes(found.left_out_bytes)
             ));
         }
-        Ok(snapshot)
+        Ok(Taken { snapshot, types })
     }
 
     /// Returns the blocks and roots.
@@ -149,39 +172,25 @@ impl Image {
         })
     }
 
-    /// Returns a recording that has the snapshots. Its only site stands for all allocations, which
-    /// nobody recorded: what is live at the last snapshot is all that it counts.
-    pub fn recording(&self, snapshots: &[Snapshot]) -> Vec<u8> {
+    /// Returns a recording that has the snapshot. Each of its sites stands for the blocks of a type.
+    /// It counts what is live in the snapshot, and nothing else.
+    pub fn recording(&self, taken: &Taken) -> Vec<u8> {
         let mut strings = EncodedStrings::default();
         let executable = strings.put(self.executable().as_bytes());
         let allocator = strings.put(b"glibc");
-        let live = snapshots.last().map(|snapshot| snapshot.moment().clone());
-        let live = live.unwrap_or_default();
+        let live = taken.snapshot.moment();
         let (bytes, blocks) = (live.live_bytes, live.live_blocks);
-        let row = RowValue {
-            total_bytes: bytes,
-            total_blocks: blocks,
-            saved_bytes: bytes.cast_signed(),
-            saved_blocks: blocks.cast_signed(),
-            clock: PEAK,
-            site: FIRST_SITE,
-            ..RowValue::default()
-        };
-        let scopes = [
-            ScopeValue::default(),
-            ScopeValue {
-                kind: scope_kind::PHASE,
-                name: strings.put(b"not recorded"),
-                depth: 1,
-                entered: 1,
-                ..ScopeValue::default()
-            },
-        ];
+        let mut scopes = vec![ScopeValue::default()];
         let mut sites = vec![SiteValue::default(); FIRST_SITE as usize];
-        sites.push(SiteValue {
-            scope: 1,
-            ..SiteValue::default()
-        });
+        let mut rows = Vec::new();
+        for (of, site) in taken.types.iter().zip(FIRST_SITE..) {
+            sites.push(SiteValue {
+                scope: scopes.len() as u32,
+                ..SiteValue::default()
+            });
+            scopes.push(scope(of.name.as_deref(), &mut strings));
+            rows.push(row(site, of.bytes, of.blocks));
+        }
         let header = HeaderValue {
             executable,
             allocator,
@@ -195,14 +204,14 @@ impl Image {
         };
         let lane = LaneValue {
             kind: lane_kind::OWNED,
-            rows_len: 1,
+            rows_len: rows.len() as u32,
             tenancies: 1,
             checked_bytes: bytes.cast_signed(),
             checked_blocks: blocks,
             checked_total_bytes: bytes,
             ..LaneValue::default()
         };
-        let all = RowValue { site: 0, ..row };
+        let all = row(0, bytes, blocks);
         let mut file = Encoder::default();
         file.bytes(table::STRINGS, strings.table());
         file.records(table::STACKS, &[StackValue::default()]);
@@ -213,9 +222,9 @@ impl Image {
             table::FIXED_ROWS,
             &[all, RowValue::default(), RowValue::default()],
         );
-        file.records(table::ROWS, &[row]);
+        file.records(table::ROWS, &rows);
         let bytes = file.finish(header);
-        let snapshots = Snapshot::table(snapshots);
+        let snapshots = Snapshot::table(std::slice::from_ref(&taken.snapshot));
         tracking_alloc_recording::with_snapshots(bytes, &snapshots).unwrap_or_default()
     }
 
@@ -268,5 +277,70 @@ fn header() -> HeaderValue {
         lanes: 1,
         most_lanes: 1,
         ..HeaderValue::default()
+    }
+}
+
+/// Gives the blocks of each type a site, and returns the types in the order of their sites. Blocks
+/// without a type come first.
+fn types_of(analysis: &mut Analysis, layouts: &TypedLayouts) -> Vec<BlocksOfType> {
+    let mut types = vec![BlocksOfType::default()];
+    let mut numbers: FxHashMap<u32, usize> = FxHashMap::default();
+    let mut names: FxHashMap<String, usize> = FxHashMap::default();
+    let heap = analysis.heap();
+    for block in 0..heap.len() {
+        let of = layouts.type_of(heap, block);
+        let number = *numbers.entry(of).or_insert_with(|| {
+            let name = layouts.type_name(of).filter(|_| types.len() < MOST_TYPES);
+            let Some(name) = name else { return 0 };
+            *names.entry(name.clone()).or_insert_with(|| {
+                types.push(BlocksOfType {
+                    name: Some(name),
+                    ..BlocksOfType::default()
+                });
+                types.len() - 1
+            })
+        });
+        let sum = &mut types[number];
+        sum.bytes = sum.bytes.saturating_add(heap.size(block));
+        sum.blocks += 1;
+    }
+    analysis.set_sites(|heap, block| {
+        let number = numbers.get(&layouts.type_of(heap, block));
+        FIRST_SITE + number.copied().unwrap_or(0) as u32
+    });
+    types
+}
+
+/// Returns the scope of the blocks of a type.
+fn scope(name: Option<&str>, strings: &mut EncodedStrings) -> ScopeValue {
+    let of = match name {
+        Some(name) => ScopeValue {
+            kind: scope_kind::ROOT,
+            type_name: strings.put(name.as_bytes()),
+            ..ScopeValue::default()
+        },
+        None => ScopeValue {
+            kind: scope_kind::PHASE,
+            name: strings.put(b"not recorded"),
+            ..ScopeValue::default()
+        },
+    };
+    ScopeValue {
+        depth: 1,
+        entered: 1,
+        ..of
+    }
+}
+
+/// Returns the row of blocks that are live.
+fn row(site: u32, bytes: u64, blocks: u64) -> RowValue {
+    RowValue {
+        total_bytes: bytes,
+        total_blocks: blocks,
+        saved_bytes: bytes.cast_signed(),
+        saved_blocks: blocks.cast_signed(),
+        clock: PEAK,
+        site,
+        ..RowValue::default()
     }
 }

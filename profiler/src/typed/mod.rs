@@ -453,6 +453,27 @@ impl TypedLayouts {
             || self.sites.iter().any(|site| *site != SiteKind::Unknown)
     }
 
+    /// Returns a number for the type of the values in a block, after the heap was analysed; 0 if it
+    /// is not known.
+    pub fn type_of(&self, heap: &Heap, block: usize) -> u32 {
+        self.shape_of(heap, block)
+    }
+
+    /// Returns the name of the type with a number: that of the value in a block, or of its elements
+    /// in brackets.
+    pub fn type_name(&self, number: u32) -> Option<String> {
+        let shape = self.plans.shapes.get(number as usize)?;
+        let name = |of| self.types.full_name(of);
+        let name = match shape.contents {
+            Contents::Value(0) | Contents::Static(_) => return None,
+            Contents::Value(of) | Contents::CountedValue(of) => name(of),
+            Contents::Elements(of) | Contents::CountedElements(of) | Contents::Table(of) => {
+                format!("[{}]", name(of))
+            }
+        };
+        Some(name)
+    }
+
     /// Returns sentences about types that could not be read.
     pub fn notes(&self) -> &[String] {
         &self.notes

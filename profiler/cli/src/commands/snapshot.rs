@@ -109,10 +109,11 @@ fn of_core(args: &Snapshot) -> Result<(), Error> {
             _ => String::new(),
         });
     };
-    let snapshot = image.snapshot(&open::options(&args.symbols), &show);
-    let snapshot = snapshot.map_err(Error::misuse)?;
+    let taken = image.snapshot(&open::options(&args.symbols), &show);
+    let taken = taken.map_err(Error::misuse)?;
     drop(working);
-    let bytes = image.recording(std::slice::from_ref(&snapshot));
+    let bytes = image.recording(&taken);
+    let snapshot = &taken.snapshot;
     let is_stdout = output.is_stdout();
     let written = output.write(|out| out.write_all(&bytes))?;
     terminal::eprint_line(format_args!(

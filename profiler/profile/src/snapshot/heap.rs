@@ -277,6 +277,11 @@ impl Heap {
         self.sites[index]
     }
 
+    /// Sets the sites of all blocks, by number.
+    pub(super) fn set_sites(&mut self, sites: Vec<u32>) {
+        self.sites = sites;
+    }
+
     /// Returns the number of nodes that are blocks or roots.
     pub(super) fn nodes(&self) -> usize {
         self.addresses.len() + self.roots.len()

@@ -20,8 +20,9 @@ fn at(snapshot: &Snapshot, place: &str) -> Held {
 fn check(core: &Path, line: &str) {
     let image = Image::of_core(core, None).expect("an image");
     assert_eq!(image.threads.len(), 2);
-    let snapshot = image.snapshot(&OpenOptions::default(), &|_| ());
-    let snapshot = snapshot.expect("a snapshot");
+    let taken = image.snapshot(&OpenOptions::default(), &|_| ());
+    let taken = taken.expect("a snapshot");
+    let snapshot = &taken.snapshot;
     assert_eq!(snapshot.basis(), Basis::Types);
     let places: Vec<String> = snapshot
         .holders()
@@ -35,16 +36,16 @@ fn check(core: &Path, line: &str) {
         .iter()
         .zip(unused)
     {
-        let held = at(&snapshot, &format!("main::state.sessions{{}}.{place}"));
+        let held = at(snapshot, &format!("main::state.sessions{{}}.{place}"));
         assert_eq!(held.unused_bytes, unused, "{place}: {places:?}");
         assert_eq!(held.known_bytes, held.bytes, "{place}");
     }
     assert_eq!(
-        at(&snapshot, "main::state.names[]").blocks,
+        at(snapshot, "main::state.names[]").blocks,
         301,
         "{places:?}"
     );
-    let lines = at(&snapshot, "main::{closure#0}::own.lines[]");
+    let lines = at(snapshot, "main::{closure#0}::own.lines[]");
     // The list and its texts.
     assert_eq!(lines.blocks, 501, "{places:?}");
     let all: u64 = snapshot
@@ -53,14 +54,14 @@ fn check(core: &Path, line: &str) {
         .flat_map(|node| &node.own)
         .map(|held| held.bytes)
         .sum();
-    let nameless = at(&snapshot, "").bytes;
+    let nameless = at(snapshot, "").bytes;
     assert!(nameless < all / 50, "{nameless} of {all}: {places:?}");
     let notes = snapshot.notes();
     assert!(
         notes[0].contains("glibc") && notes[0].contains("usable sizes"),
         "{notes:?}"
     );
-    let bytes = image.recording(std::slice::from_ref(&snapshot));
+    let bytes = image.recording(&taken);
     let path = core.with_extension("hgs");
     std::fs::write(&path, bytes).expect("a file");
     let profile = crate::open(&path, &OpenOptions::default(), &|_| ()).expect("a recording");
