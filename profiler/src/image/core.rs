@@ -5,6 +5,7 @@
 //! wrote to are usually absent: they are read from the files, if their build-id is that of the
 //! image in memory.
 
+mod allocators;
 mod build_id;
 mod memory;
 mod notes;
@@ -110,8 +111,10 @@ pub(super) fn open(path: &Path, binary: Option<&Path>) -> Result<Image, Kind> {
     let mut memory = CoreMemory::new(file, loads);
     let files = loaded_files(&memory, &mappings, notes.program_headers);
     let mut told = Vec::new();
-    let backings = backings(&files, &notes.files, binary, &mut told)?;
-    memory.set_backings(backings);
+    let open = open_files(&files, binary, &mut told)?;
+    let executable = files.first().and_then(|file| open.get(&*file.path));
+    let other_allocator = executable.and_then(|file| allocators::of_file(file));
+    memory.set_backings(backings(&open, &notes.files));
     if notes.threads.is_empty() {
         told.push("the core has no registers of threads, so their stacks are not known".to_owned());
     }
@@ -122,6 +125,7 @@ pub(super) fn open(path: &Path, binary: Option<&Path>) -> Result<Image, Kind> {
         threads: notes.threads,
         files,
         process: notes.process,
+        other_allocator,
         notes: told,
     })
 }
@@ -278,21 +282,20 @@ fn loaded_files(memory: &CoreMemory, mappings: &[Mapping], headers: u64) -> Vec<
     files
 }
 
-/// Opens the files from which pages that the core lacks are read: those of the same build.
-fn backings(
+/// Opens the loaded files that are of the same build, by path.
+fn open_files(
     files: &[LoadedFile],
-    mapped: &[MappedFile],
     binary: Option<&Path>,
     told: &mut Vec<String>,
-) -> Result<Vec<Backing>, Kind> {
-    let mut open: HashMap<&str, Arc<File>> = HashMap::new();
+) -> Result<HashMap<String, Arc<File>>, Kind> {
+    let mut open: HashMap<String, Arc<File>> = HashMap::new();
     for (number, loaded) in files.iter().enumerate() {
         let binary = binary.filter(|_| number == 0);
         let path = binary.unwrap_or(Path::new(&loaded.path));
         let found = same_build(path, loaded);
         match (found, binary) {
             (Ok(file), _) => {
-                open.insert(&loaded.path, Arc::new(file));
+                open.insert(loaded.path.clone(), Arc::new(file));
             }
             (Err(why), Some(binary)) => {
                 return Err(Kind::OtherBinary {
@@ -307,6 +310,11 @@ fn backings(
             (Err(_), None) => {}
         }
     }
+    Ok(open)
+}
+
+/// Returns the files from which pages that the core lacks are read.
+fn backings(open: &HashMap<String, Arc<File>>, mapped: &[MappedFile]) -> Vec<Backing> {
     let backings = mapped.iter().filter_map(|mapped| {
         let path = mapped.path.trim_end_matches(" (deleted)");
         Some(Backing {
@@ -317,7 +325,7 @@ fn backings(
     });
     let mut backings: Vec<Backing> = backings.collect();
     backings.sort_by_key(|backing| backing.range.start);
-    Ok(backings)
+    backings
 }
 
 /// Opens a file that has the build-id of a loaded file. Returns a sentence if it does not.

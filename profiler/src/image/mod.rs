@@ -46,6 +46,8 @@ pub struct Image {
     /// The loaded files, the executable first.
     files: Vec<LoadedFile>,
     process: u32,
+    /// An allocator that is linked into the executable.
+    other_allocator: Option<&'static str>,
     notes: Vec<String>,
 }
 

@@ -152,8 +152,11 @@ pub(super) fn main_arena_of(image: &Image) -> u64 {
     arena::all(image).map_or(0, |arenas| arenas[0].address)
 }
 
-/// Checks that no library replaces glibc's malloc.
+/// Checks that neither a library nor the executable replaces glibc's malloc.
 fn check_allocator(image: &Image) -> Result<(), Why> {
+    if let Some(other) = image.other_allocator {
+        return Err(Why::Other(other));
+    }
     for mapping in &image.mappings {
         let file = mapping.name.rsplit('/').next().unwrap_or_default();
         if let Some(other) = Allocator::of_library(file) {
