@@ -99,6 +99,8 @@ pub mod diff;
 pub mod export;
 pub mod flamegraph;
 pub mod growth;
+#[cfg(target_os = "linux")]
+pub mod image;
 mod invalid;
 pub mod leaks;
 pub mod merge;

@@ -6,6 +6,9 @@
 /// Larger requests may be mapped pages of their own, or depend on settings.
 const MOST_BYTES: u64 = 64 << 10;
 
+/// No request is larger.
+const MOST_REQUESTED: u64 = 1 << 62;
+
 /// An allocator whose size classes are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -56,6 +59,18 @@ impl Allocator {
         }
     }
 
+    /// Returns `true` if a block at an address with some usable bytes may be what the allocator
+    /// gave for a request, of any size.
+    pub fn may_give(self, requested: u64, usable: u64, address: u64) -> bool {
+        if requested > usable {
+            return false;
+        }
+        match self {
+            Allocator::Glibc => glibc_may_give(requested, usable, address),
+            _ => self.usable_bytes(requested) == Some(usable),
+        }
+    }
+
     /// Returns the usable bytes of a request, at least; `None` if they are not known.
     pub fn usable_bytes(self, bytes: u64) -> Option<u64> {
         if bytes > MOST_BYTES {
@@ -74,6 +89,34 @@ impl Allocator {
 /// the block, so a block may have 16 bytes more.
 fn of_glibc(bytes: u64) -> u64 {
     (bytes + 8).next_multiple_of(16).max(32) - 8
+}
+
+/// A block of glibc may have 16 bytes more than [`of_glibc`] says, and 32 more if `memalign` placed
+/// it at an alignment of its own. Large blocks are pages of their own, with two words in front.
+fn glibc_may_give(requested: u64, usable: u64, address: u64) -> bool {
+    const PAGE: u64 = 4096;
+    /// The lowest limit above which a block may be pages of its own, unless it is set.
+    const LEAST_MAPPED: u64 = 128 << 10;
+    if requested > MOST_REQUESTED {
+        return false;
+    }
+    let chunk = of_glibc(requested) + 8;
+    let more = usable.wrapping_sub(chunk - 8);
+    let is_aligned = address.is_multiple_of(32);
+    if more == 0 || more == 16 || more == 32 && is_aligned {
+        return true;
+    }
+    if !address.wrapping_add(usable).is_multiple_of(PAGE) {
+        return false;
+    }
+    if is_aligned {
+        // As much more was asked for as the alignment.
+        let alignment = 1_u64 << address.trailing_zeros().min(62);
+        usable >= LEAST_MAPPED - PAGE && usable - requested < PAGE + 32 + alignment
+    } else {
+        // `realloc` may have made the block as small as a page.
+        address % PAGE == 16 && (chunk + 8).next_multiple_of(PAGE) - 16 == usable
+    }
 }
 
 /// `sz_s2u_compute` in jemalloc's `internal/sz.h`: 8, then multiples of 16, then four classes for

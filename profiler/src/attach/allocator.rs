@@ -1,7 +1,7 @@
 //! The allocator of an attached program, if its size classes are known.
 
-use super::maps::Mapping;
 use crate::allocator::Allocator;
+use crate::image::maps::Mapping;
 use crate::snapshot::{Heap, Memory};
 
 /// Blocks that are looked at.

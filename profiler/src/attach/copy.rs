@@ -1,7 +1,7 @@
 //! The paused copy of a program: its memory, and its end.
 
 use super::error::Kind;
-use super::maps::{self, Mapping};
+use crate::image::maps::{self, Mapping};
 use crate::snapshot::{Memory, Page, PageMap};
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};

@@ -1,7 +1,7 @@
 //! The choice of what is known of the blocks' contents: the one place where [`Layouts`] are chosen.
 
-use super::maps::Images;
 use crate::containers::{self, Changes, block_kind};
+use crate::image::maps::Images;
 use crate::profile::{Contents, Profile};
 use crate::snapshot::{Basis, Heap, Layouts, Shape, SiteShapes, WordOrders};
 use crate::typed::{self, LoadedModule, ProgramTypes, SiteType};

@@ -16,10 +16,8 @@ mod copy;
 mod error;
 mod followed;
 mod layouts;
-mod maps;
 mod mode;
 mod pause;
-mod roots;
 mod watched;
 
 pub use error::Error;
@@ -27,6 +25,7 @@ pub use followed::Followed;
 pub use mode::set_sampling;
 pub use pause::{ask_paused, set_paused};
 
+use crate::image::{maps, roots};
 use crate::profile::Profile;
 use crate::snapshot::{Memory, Moment, Outside, Snapshot, Step, analyse};
 use crate::typed::{LoadedModule, ProgramTypes};
@@ -402,12 +401,16 @@ impl Reader {
         }
         let mappings = copy.mappings().map_err(|error| fail(Kind::Memory(error)))?;
         let images = maps::images(&mappings, &|address, buffer| copy.read(address, buffer));
+        let stack_pointer = copy.stack_pointer();
+        let threads: Vec<roots::Thread> = lanes
+            .iter()
+            .map(|lane| thread_of(lane, stack_pointer))
+            .collect();
         let outside = roots::Outside {
             mappings: &mappings,
             images: &images,
-            lanes: &lanes,
+            threads: &threads,
             blocks: &blocks.ranges,
-            stack_pointer: copy.stack_pointer(),
             read: &|address, buffer| memory.read(address, buffer),
         };
         let roots = outside.roots();
@@ -494,6 +497,24 @@ impl Reader {
         let offset = (EXCHANGE_OFFSET + offset) as u64;
         let written = self.file.write_all_at(bytes, offset);
         written.map_err(|error| self.fail(Kind::Open(error)))
+    }
+}
+
+/// Returns the thread of a lane. The stack pointer is that of the thread that made the copy.
+fn thread_of(lane: &LaneValue, stack_pointer: Option<u64>) -> roots::Thread {
+    let bytes = lane.name.map(u64::to_le_bytes).concat();
+    let end = bytes.iter().position(|byte| *byte == 0);
+    let name = String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]);
+    let stack = lane.stack_low..lane.stack_high;
+    roots::Thread {
+        name: if name.is_empty() {
+            "a thread without a name".to_owned()
+        } else {
+            name.into_owned()
+        },
+        stack_pointer: stack_pointer.filter(|pointer| stack.contains(pointer)),
+        stack,
+        thread_pointer: lane.thread_pointer,
     }
 }
 

@@ -3,14 +3,13 @@
 //! The file is hostile input: each entry costs a part of a budget that grows with the size of the
 //! debug information, and nothing here follows a reference.
 
+use super::locals::{self, Stacks};
 use super::types::{Kind, Member, NameId, Place, Static, Type, TypeId, Types, Variant};
+use super::work::Work;
 use gimli::{AttributeValue, DwTag, UnitRef};
 use heapglass_profile::internal::Slice;
 use std::collections::HashMap;
 
-/// Attributes and letters that each byte of debug information may cost.
-const WORK_OF_A_BYTE: usize = 16;
-const LITTLE_WORK: usize = 1 << 20;
 /// Namespaces and types inside each other: more are not written by people.
 const MOST_DEPTH: usize = 512;
 
@@ -48,7 +47,7 @@ struct Reader<'t> {
     /// The offset in the debug information of each type from `first` on.
     offsets: Vec<u32>,
     first: usize,
-    left: usize,
+    work: Work,
     open: Vec<Open>,
     /// Types of vtables, by offset, with the type that each is for.
     vtable_types: HashMap<u32, u32>,
@@ -66,6 +65,7 @@ pub(super) fn read(
     bytes: usize,
     module: u32,
     bias: u64,
+    stacks: &Stacks<'_>,
 ) -> bool {
     let first = types.types.len();
     let (members, variants) = (types.members.len(), types.variants.len());
@@ -76,9 +76,7 @@ pub(super) fn read(
         bias,
         offsets: Vec::new(),
         first,
-        left: bytes
-            .saturating_mul(WORK_OF_A_BYTE)
-            .saturating_add(LITTLE_WORK),
+        work: Work::of_file(bytes),
         open: Vec::new(),
         vtable_types: HashMap::new(),
         vtables: Vec::new(),
@@ -94,8 +92,11 @@ pub(super) fn read(
             is_whole = false;
             continue;
         };
-        is_whole &= is_small && reader.unit(UnitRef::new(dwarf, &unit)).is_some();
-        if reader.left == 0 {
+        let unit = UnitRef::new(dwarf, &unit);
+        is_whole &= is_small
+            && reader.unit(unit).is_some()
+            && (stacks.frames.is_empty() || reader.locals(unit, stacks).is_some());
+        if reader.work.is_done() {
             break;
         }
     }
@@ -105,10 +106,24 @@ pub(super) fn read(
 
 impl Reader<'_> {
     fn take(&mut self, work: usize) -> Option<()> {
-        self.left = self.left.checked_sub(work).or_else(|| {
-            self.left = 0;
-            None
-        })?;
+        self.work.take(work)
+    }
+
+    /// Adds the locals of functions on the stacks as statics at their addresses.
+    fn locals(&mut self, unit: UnitRef<'_, Slice<'_>>, stacks: &Stacks<'_>) -> Option<()> {
+        let locals = locals::of_unit(unit, stacks, self.bias, &mut self.work)?;
+        for local in locals {
+            let name = self.types.name(&local.name);
+            self.types.statics.push(Static {
+                scope: 0,
+                name,
+                of: local.of,
+                place: Place::Local {
+                    address: local.address,
+                    is_std: local.is_std,
+                },
+            });
+        }
         Some(())
     }
 

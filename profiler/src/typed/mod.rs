@@ -6,6 +6,7 @@
 //! | `dwarf` | reads them from debug information |
 //! | `plan` | what to do with the words of a value of each type |
 //! | `paths` | the places of blocks, such as `Catalog.products[]` |
+//! | `locals` | the locals of functions on stacks |
 //! | `walk` | walks blocks by their plans |
 //! | `records` | types whose values can be compared field by field |
 //! | `interior` | types whose values may change while they are shared |
@@ -13,8 +14,9 @@
 //! | `futures` | the locals that futures hold, and what each adds to the blocks |
 //!
 //! The walk begins at statics and thread-local values, whose types are known. The pointer that owns
-//! a block tells the type of the block, and so on. Stacks have no types: a block that only a stack
-//! points to has the type of its site, and so has a block behind a pointer to an unknown type.
+//! a block tells the type of the block, and so on. Of a stack, only locals have types whose functions
+//! and registers are known. A block that only other words of a stack point to has the type of its
+//! site, and so has a block behind a pointer to an unknown type.
 //! Where neither is known, each word that points into a block owns it.
 //!
 //! A union may hold any of its members, and the place of a value may be empty. Pointers in there
@@ -23,6 +25,7 @@
 mod dwarf;
 mod futures;
 mod interior;
+mod locals;
 mod paths;
 mod plan;
 mod records;
@@ -31,22 +34,29 @@ mod tests;
 mod types;
 mod variants;
 mod walk;
+mod work;
 
 use crate::SymbolOptions;
 use crate::containers::{self, BlockKind, DeclaredContainer, Held, block_kind};
 use crate::profile::{Profile, Site};
-use crate::snapshot::{Heap, SiteShapes};
+use crate::snapshot::{Heap, Root, RootKind, SiteShapes};
 use heapglass_profile::internal::{
     Identity, ModuleRef, Slice, ThreadLocals, normal, path_and_arguments, short,
     with_debug_information,
 };
+pub(crate) use locals::evaluate;
+pub use locals::{Frame, Stacks};
 use paths::Paths;
 use plan::{Contents, Planner, Plans, ShapeId, Target};
 use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use types::{Place, TypeId, Types};
+
+/// Locals on stacks that are looked at.
+const MOST_LOCALS: usize = 1 << 14;
 
 /// A file that the program had loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,6 +137,8 @@ pub struct TypedLayouts {
     table_group: u64,
     /// Statics and thread-local values by address.
     statics: Vec<(Range<u64>, ShapeId)>,
+    /// Locals on stacks, those first that count before others at the same place.
+    locals: Vec<(Range<u64>, ShapeId)>,
     largest_static: u64,
     /// The shapes of a boxed and of a shared value behind each vtable.
     vtables: FxHashMap<u64, (ShapeId, ShapeId)>,
@@ -166,11 +178,23 @@ impl ProgramTypes {
         symbols: &SymbolOptions,
         declared: &[DeclaredContainer],
     ) -> ProgramTypes {
+        ProgramTypes::read_with_stacks(modules, symbols, declared, &Stacks::NONE)
+    }
+
+    /// Returns the same, with the locals of functions on the stacks at one moment. Those of the
+    /// executable are read.
+    pub fn read_with_stacks(
+        modules: &[LoadedModule],
+        symbols: &SymbolOptions,
+        declared: &[DeclaredContainer],
+        stacks: &Stacks<'_>,
+    ) -> ProgramTypes {
         let mut types = Types::default();
         types.declare(declared);
         let mut found = ProgramTypes::default();
         for (number, module) in modules.iter().enumerate() {
-            let read = read_module(&mut types, symbols, number, module);
+            let stacks = if number == 0 { stacks } else { &Stacks::NONE };
+            let read = read_module(&mut types, symbols, number, module, stacks);
             let (locals, note) = match read {
                 Ok((locals, true)) => (locals, None),
                 Ok((locals, false)) => (
@@ -207,6 +231,7 @@ pub fn layouts(program: &Program<'_>, heap: &Heap) -> TypedLayouts {
     } = program.types;
     let mut planner = Planner::new(types);
     let statics = statics(types, program, heap, thread_locals, &mut planner);
+    let locals = locals_on_stacks(types, heap, &mut planner);
     let vtables = types.vtables.iter().map(|&(address, of)| {
         let value = planner.shape(Contents::Value(of));
         (address, (value, planner.shape(Contents::CountedValue(of))))
@@ -222,6 +247,7 @@ pub fn layouts(program: &Program<'_>, heap: &Heap) -> TypedLayouts {
     let each = |_| AtomicU32::new(0);
     let largest = statics
         .iter()
+        .chain(&locals)
         .map(|(place, _): &(Range<u64>, _)| place.end - place.start);
     TypedLayouts {
         sites,
@@ -229,6 +255,7 @@ pub fn layouts(program: &Program<'_>, heap: &Heap) -> TypedLayouts {
         table_group: program.shapes.table_group(),
         largest_static: largest.max().unwrap_or(0),
         statics,
+        locals,
         vtables,
         shapes: (0..heap.len()).map(each).collect(),
         labels: (0..heap.len()).map(each).collect(),
@@ -245,6 +272,7 @@ fn read_module(
     symbols: &SymbolOptions,
     number: usize,
     module: &LoadedModule,
+    stacks: &Stacks<'_>,
 ) -> Result<(ThreadLocals, bool), String> {
     let identity = if module.build_id.is_empty() {
         Identity::None
@@ -257,7 +285,7 @@ fn read_module(
     };
     let binary = symbols.binary.as_deref().filter(|_| number == 0);
     let read = |dwarf: &gimli::Dwarf<Slice<'_>>, locals, bytes| {
-        let is_whole = dwarf::read(types, dwarf, bytes, number as u32, module.bias);
+        let is_whole = dwarf::read(types, dwarf, bytes, number as u32, module.bias, stacks);
         (locals, is_whole)
     };
     with_debug_information(&place, binary, symbols, read)
@@ -288,6 +316,7 @@ fn statics(
         };
         match variable.place {
             Place::Address(address) => add(Some(address)),
+            Place::Local { .. } => {}
             Place::ThreadLocal { module, offset } => {
                 let locals = thread_locals.get(module as usize);
                 // Where those of libraries are is known to the program alone.
@@ -312,6 +341,37 @@ fn statics(
     });
     let found = found.into_iter();
     let found = found.map(|(place, number)| (place, planner.shape(Contents::Static(number))));
+    found.collect()
+}
+
+/// Returns the locals in the stacks of a heap. Those of the program come before those of the standard
+/// library, which often are the same values, and larger ones before what is inside them.
+fn locals_on_stacks(
+    types: &Types,
+    heap: &Heap,
+    planner: &mut Planner<'_>,
+) -> Vec<(Range<u64>, ShapeId)> {
+    let mut found: Vec<(bool, Range<u64>, u32)> = Vec::new();
+    for (number, variable) in types.statics.iter().enumerate() {
+        let Place::Local { address, is_std } = variable.place else {
+            continue;
+        };
+        let size = types.size(variable.of).filter(|&size| size > 0);
+        let Some(end) = size.and_then(|size| address.checked_add(size)) else {
+            continue;
+        };
+        let is_inside = |root: &Root| {
+            root.kind == RootKind::Stack && root.range.start <= address && end <= root.range.end
+        };
+        if heap.roots().iter().any(is_inside) {
+            found.push((is_std, address..end, number as u32));
+        }
+    }
+    found
+        .sort_by_key(|(is_std, place, _)| (*is_std, Reverse(place.end - place.start), place.start));
+    found.truncate(MOST_LOCALS);
+    let found = found.into_iter();
+    let found = found.map(|(_, place, number)| (place, planner.shape(Contents::Static(number))));
     found.collect()
 }
 
@@ -392,7 +452,30 @@ impl TypedLayouts {
     /// Returns `true` if the types of any value are known: without debug information of types,
     /// walking by them tells nothing.
     pub fn has_types(&self) -> bool {
-        !self.statics.is_empty() || self.sites.iter().any(|site| *site != SiteKind::Unknown)
+        !self.statics.is_empty()
+            || !self.locals.is_empty()
+            || self.sites.iter().any(|site| *site != SiteKind::Unknown)
+    }
+
+    /// Returns a number for the type of the values in a block, after the heap was analysed; 0 if it
+    /// is not known.
+    pub fn type_of(&self, heap: &Heap, block: usize) -> u32 {
+        self.shape_of(heap, block)
+    }
+
+    /// Returns the name of the type with a number: that of the value in a block, or of its elements
+    /// in brackets.
+    pub fn type_name(&self, number: u32) -> Option<String> {
+        let shape = self.plans.shapes.get(number as usize)?;
+        let name = |of| self.types.full_name(of);
+        let name = match shape.contents {
+            Contents::Value(0) | Contents::Static(_) => return None,
+            Contents::Value(of) | Contents::CountedValue(of) => name(of),
+            Contents::Elements(of) | Contents::CountedElements(of) | Contents::Table(of) => {
+                format!("[{}]", name(of))
+            }
+        };
+        Some(name)
     }
 
     /// Returns sentences about types that could not be read.

@@ -80,9 +80,11 @@ pub(super) enum Place {
     Address(u64),
     /// The offset in the thread-local values of a module.
     ThreadLocal { module: u32, offset: u64 },
+    /// The address of a local on a stack, which may be of a function of the standard library.
+    Local { address: u64, is_std: bool },
 }
 
-/// A static or thread-local value.
+/// A static or thread-local value, or a local of a function on a stack.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Static {
     pub(super) scope: u32,

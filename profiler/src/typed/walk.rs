@@ -96,7 +96,7 @@ impl Walk<'_> {
                         if is_counted { counted } else { value }
                     },
                 );
-                let fits = shape != 0 && self.all.fits(shape, self.heap().size(to));
+                let fits = shape != 0 && self.all.fits(shape, self.heap(), to);
                 let shape = if fits { shape } else { 0 };
                 if hold == Hold::Refers || self.is_uncertain {
                     words.refers(place(at), to);
@@ -413,14 +413,14 @@ impl Walk<'_> {
             }
             return;
         };
-        let size = self.heap().size(block);
+        let heap = self.heap();
         let shape = match to {
             Target::Opaque => 0,
             Target::Value(shape) => shape,
-            Target::Node { leaf, inner } if self.all.size(leaf) != size => inner,
+            Target::Node { leaf, inner } if !heap.holds(block, self.all.size(leaf)) => inner,
             Target::Node { leaf, .. } => leaf,
         };
-        let fits = self.all.fits(shape, size);
+        let fits = self.all.fits(shape, heap, block);
         if hold == Hold::Refers || self.is_uncertain {
             words.refers(at, block);
             return self.weak(at, if counts && fits { shape } else { 0 }, words);
@@ -462,7 +462,8 @@ impl Walk<'_> {
             return;
         };
         let bytes = capacity.checked_mul(self.all.size(elements));
-        if bytes == Some(self.heap().size(to)) && length <= capacity {
+        let agrees = bytes.is_some_and(|bytes| self.heap().holds(to, bytes));
+        if agrees && length <= capacity {
             words.header(at, to, header);
             words.held_as(at, note(elements, step));
         } else {
@@ -505,10 +506,9 @@ impl Walk<'_> {
             return false;
         };
         let block = self.heap().range(to);
-        let size = block.end - block.start;
         let control = pointer - block.start;
         let buckets = mask.wrapping_add(1);
-        let agrees = self.all.table(size, elements) == Some((buckets, control))
+        let agrees = self.all.table(self.heap(), to, elements) == Some((buckets, control))
             && items.checked_add(left).is_some_and(|all| all <= buckets);
         if !agrees {
             words.refers(at, to);
@@ -531,23 +531,27 @@ impl TypedLayouts {
         self.plans.shapes.get(shape as usize).map_or(0, |s| s.size)
     }
 
-    /// Returns `true` if a block of some size can hold the one value of a shape.
-    pub(super) fn fits(&self, shape: ShapeId, size: u64) -> bool {
-        let Some(shape) = self.plans.shapes.get(shape as usize) else {
-            return false;
-        };
-        match shape.contents {
-            Contents::Value(of) => of != 0 && shape.size == size,
-            Contents::CountedValue(_) => {
-                let end = COUNTS + shape.size;
-                end.next_multiple_of(8) == size || end.next_multiple_of(16) == size
-            }
-            _ => false,
-        }
+    /// Returns `true` if a block can hold the one value of a shape.
+    pub(super) fn fits(&self, shape: ShapeId, heap: &Heap, block: usize) -> bool {
+        self.bytes_of_value(shape, heap, block).is_some()
     }
 
-    /// Returns the buckets of a table in a block of some size, and where its control bytes begin.
-    fn table(&self, size: u64, elements: ShapeId) -> Option<(u64, u64)> {
+    /// Returns the bytes that a block was requested with if it holds the one value of a shape.
+    fn bytes_of_value(&self, shape: ShapeId, heap: &Heap, block: usize) -> Option<u64> {
+        let shape = self.plans.shapes.get(shape as usize)?;
+        let sizes = match shape.contents {
+            Contents::Value(of) if of != 0 => [shape.size, shape.size],
+            Contents::CountedValue(_) => {
+                let end = COUNTS + shape.size;
+                [end.next_multiple_of(8), end.next_multiple_of(16)]
+            }
+            _ => return None,
+        };
+        sizes.into_iter().find(|&bytes| heap.holds(block, bytes))
+    }
+
+    /// Returns the buckets of a table in a block, and where its control bytes begin.
+    fn table(&self, heap: &Heap, block: usize, elements: ShapeId) -> Option<(u64, u64)> {
         let bucket = self.size(elements);
         let group = self.table_group;
         (1..48).find_map(|bits| {
@@ -556,7 +560,7 @@ impl TypedLayouts {
                 .checked_mul(bucket)?
                 .checked_next_multiple_of(group)?;
             let end = control.checked_add(buckets)?.checked_add(group)?;
-            (end == size).then_some((buckets, control))
+            heap.holds(block, end).then_some((buckets, control))
         })
     }
 
@@ -567,7 +571,7 @@ impl TypedLayouts {
         match by.copied().unwrap_or_default() {
             SiteKind::Unknown => 0,
             SiteKind::Value(shape) => {
-                if self.fits(shape, size) {
+                if self.fits(shape, heap, block) {
                     shape
                 } else {
                     0
@@ -575,7 +579,8 @@ impl TypedLayouts {
             }
             SiteKind::Node { leaf, inner } => {
                 let mut all = [leaf, inner].into_iter();
-                all.find(|&shape| self.fits(shape, size)).unwrap_or(0)
+                all.find(|&shape| self.fits(shape, heap, block))
+                    .unwrap_or(0)
             }
             SiteKind::Elements(shape) => {
                 let element = self.size(shape);
@@ -584,7 +589,7 @@ impl TypedLayouts {
             }
             SiteKind::CountedElements(shape) => shape,
             SiteKind::Table(shape) => {
-                if self.table(size, shape).is_some() {
+                if self.table(heap, block, shape).is_some() {
                     shape
                 } else {
                     0
@@ -654,7 +659,7 @@ impl TypedLayouts {
             Contents::CountedValue(_) => (all.start + COUNTS, false),
             Contents::CountedElements(_) => (all.start + COUNTS, true),
             Contents::Table(_) => {
-                let table = self.table(all.end - all.start, number);
+                let table = self.table(view.heap, block, number);
                 let control = table.map_or(0, |(_, control)| control);
                 let padding = control.checked_rem(shape.size).unwrap_or(0);
                 (all.start + padding, true)
@@ -687,6 +692,46 @@ impl TypedLayouts {
             walk.items(items, at, words);
             at += shape.size;
         }
+    }
+
+    /// Walks a stack: locals by their types, the rest word by word. A local counts if all of its
+    /// words agree with its type and it owns a block. Of locals at the same place, the first counts.
+    fn stack(&self, view: &View<'_>, words: &mut Words) {
+        self.untyped(view, words);
+        let range = view.range();
+        let mut typed: Vec<Range<u64>> = Vec::new();
+        let mut of_locals = Words::default();
+        for (place, shape) in &self.locals {
+            let is_inside = range.start <= place.start && place.end <= range.end;
+            let mut others = typed.iter();
+            if !is_inside || others.any(|of| of.start < place.end && place.start < of.end) {
+                continue;
+            }
+            let items = self.plans.shapes[*shape as usize].items.as_deref();
+            let mut walk = Walk {
+                all: self,
+                view,
+                own: None,
+                is_first: false,
+                is_uncertain: false,
+            };
+            let mut own = Words::default();
+            walk.items(items.unwrap_or_default(), place.start, &mut own);
+            let mut marks = own.marks.iter();
+            if !own.has_no_value() && marks.any(|(_, mark)| matches!(mark, Mark::Owns(_))) {
+                typed.push(place.clone());
+                of_locals.marks.extend(own.marks);
+                of_locals.notes.extend(own.notes);
+                of_locals.headers.extend(own.headers);
+            }
+        }
+        let is_typed = |at: u64| typed.iter().any(|of| of.contains(&at));
+        words.marks.retain(|(at, _)| !is_typed(*at));
+        words.notes.retain(|(at, _)| !is_typed(*at));
+        words.headers.retain(|(at, _)| !is_typed(*at));
+        words.marks.extend(of_locals.marks);
+        words.notes.extend(of_locals.notes);
+        words.headers.extend(of_locals.headers);
     }
 
     /// Walks a segment or thread-local values: statics by their types, the rest word by word.
@@ -729,6 +774,14 @@ impl Layouts for TypedLayouts {
 
     fn value_type(&self, site: u32) -> u64 {
         self.by_site.value_type(site)
+    }
+
+    fn value_bytes(&self, heap: &Heap, block: usize) -> Option<u64> {
+        self.bytes_of_value(self.shape_of(heap, block), heap, block)
+    }
+
+    fn has_type(&self, heap: &Heap, block: usize) -> bool {
+        self.shape_of(heap, block) != 0
     }
 
     fn element_bytes_of(&self, heap: &Heap, block: usize) -> Option<u64> {
@@ -816,7 +869,8 @@ impl Layouts for TypedLayouts {
         match view.source {
             Source::Block(block) => self.block(block, view, words),
             Source::Root(root) => match view.heap.roots()[root].kind {
-                RootKind::Stack | RootKind::DeadStack => self.untyped(view, words),
+                RootKind::Stack => self.stack(view, words),
+                RootKind::DeadStack => self.untyped(view, words),
                 RootKind::Segment | RootKind::ThreadLocals => self.segment(view, words),
             },
         }

@@ -10,19 +10,23 @@ use tracking_alloc_recording::SNAPSHOT_MARKS;
 
 use super::Symbols;
 
-/// Take a snapshot of a running program: who holds its heap, and how full it is
+/// Take a snapshot of a program, running or in a core file: who holds its heap, and how full it is
 ///
 /// The program makes a paused copy of itself at its next allocations and goes on. Heapglass reads
 /// the copy and ends it. Writes a file that has the recording so far, its symbols and the snapshot;
 /// open it like a recording.
+///
+/// A core file needs no recording. Its blocks are those of glibc's malloc, with usable sizes and
+/// without the stacks that allocated them; types need an executable with `debug = 2`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   heapglass snapshot 1234
-  heapglass snapshot app-1234.hg -o full.hgs")]
+  heapglass snapshot app-1234.hg -o full.hgs
+  heapglass snapshot core.1234 --binary target/release/app")]
 pub(crate) struct Snapshot {
-    /// Process ID of the program, or its recording
-    #[arg(value_name = "PID|FILE")]
+    /// Process ID of the program, its recording, or a core file
+    #[arg(value_name = "PID|FILE|CORE")]
     pub(crate) target: PathBuf,
     /// Write to this file; `-` is standard output [default: the name of the recording in the
     /// working directory, as `app-1234.hgs`: with the process ID, and with a number if that is

@@ -1,4 +1,4 @@
-//! `heapglass snapshot`: takes a snapshot of a running program.
+//! `heapglass snapshot`: takes a snapshot of a running program, or of one in a core file.
 
 use crate::args::Snapshot;
 use crate::error::Error;
@@ -16,6 +16,7 @@ pub(super) fn run(args: &Snapshot) -> Result<(), Error> {
     use crate::progress::Working;
     use crate::{open, snapshots, terminal};
     use heapglass_profiler::attach::Progress;
+    use heapglass_profiler::image::Image;
     use heapglass_profiler::units::{Bytes, Nanos};
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
     use std::time::Duration;
@@ -23,6 +24,9 @@ pub(super) fn run(args: &Snapshot) -> Result<(), Error> {
     /// The time without an allocation after which the command says that it waits.
     const QUIET: Duration = Duration::from_secs(1);
 
+    if Image::is_core(&args.target) {
+        return of_core(args);
+    }
     let live = live::find(&args.target)?;
     let path = args.output.clone();
     let path = path.unwrap_or_else(|| snapshots::free_path(&live.path, live.header.pid));
@@ -71,6 +75,60 @@ pub(super) fn run(args: &Snapshot) -> Result<(), Error> {
     if written.is_some() && !is_stdout {
         terminal::eprint_line(format_args!(
             "wrote {}: {}; open it: heapglass {}",
+            path.display(),
+            Bytes(bytes.len() as u64),
+            crate::summary::quoted(&path)
+        ));
+    }
+    Ok(())
+}
+
+/// Takes a snapshot of the program in a core file.
+#[cfg(target_os = "linux")]
+fn of_core(args: &Snapshot) -> Result<(), Error> {
+    use crate::files::output::Output;
+    use crate::progress::Working;
+    use crate::{open, snapshots, terminal};
+    use heapglass_profiler::image::{Image, Progress};
+    use heapglass_profiler::units::{Bytes, counted, printable};
+    use std::path::Path;
+
+    let image = Image::of_core(&args.target, args.symbols.binary.as_deref());
+    let image = image.map_err(Error::misuse)?;
+    let name = Path::new(image.executable()).file_name();
+    let name = name.unwrap_or("core".as_ref()).to_string_lossy();
+    let path = args.output.clone();
+    let path = path.unwrap_or_else(|| snapshots::free_path(Path::new(&*name), image.process()));
+    let output = Output::open(&path, &[&args.target])?;
+    let working = Working::new("finding blocks");
+    let show = |progress| {
+        working.show(match progress {
+            Progress::Blocks => "finding blocks".to_owned(),
+            Progress::Types => "reading types".to_owned(),
+            Progress::Analysis(step) => snapshots::step(step),
+            _ => String::new(),
+        });
+    };
+    let taken = image.snapshot(&open::options(&args.symbols), &show);
+    let taken = taken.map_err(Error::misuse)?;
+    drop(working);
+    let bytes = image.recording(&taken);
+    let snapshot = &taken.snapshot;
+    let is_stdout = output.is_stdout();
+    let written = output.write(|out| out.write_all(&bytes))?;
+    terminal::eprint_line(format_args!(
+        "snapshot of {}: {} live in {}; basis: {}",
+        printable(&name),
+        Bytes(snapshot.moment().live_bytes),
+        counted(snapshot.blocks(), "block"),
+        snapshot.basis().text(),
+    ));
+    for note in snapshot.notes() {
+        terminal::eprint_line(format_args!("  note: {}", printable(note)));
+    }
+    if written.is_some() && !is_stdout {
+        terminal::eprint_line(format_args!(
+            "wrote {}: {}; who holds the heap: heapglass report --by holder {}",
             path.display(),
             Bytes(bytes.len() as u64),
             crate::summary::quoted(&path)

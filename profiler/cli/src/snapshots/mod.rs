@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 pub(crate) use watch::{OfRecording, Told, Wants, Watch, environment};
 
 use heapglass_profiler::attach::{Progress, Reader};
-use heapglass_profiler::snapshot::{Snapshot, Stage};
+use heapglass_profiler::snapshot::{Snapshot, Stage, Step};
 use heapglass_profiler::units::{Bytes, Nanos, Share, counted, printable};
 use heapglass_profiler::{Beside, OpenOptions, snapshots_so_far};
 
@@ -166,16 +166,19 @@ pub(crate) fn sentence(progress: Progress) -> String {
     match progress {
         Progress::Waiting { .. } => "waiting for the program to allocate".to_owned(),
         Progress::Blocks { done, total } => format!("finding blocks: {done} of {total} parts"),
-        Progress::Analysis(step) => {
-            let what = match step.stage {
-                Stage::Contents => "reading contents",
-                Stage::Values => "comparing values",
-                _ => "computing holders",
-            };
-            format!("{what}: {} of {} blocks", step.done, step.total)
-        }
+        Progress::Analysis(of_analysis) => step(of_analysis),
         _ => String::new(),
     }
+}
+
+/// Returns the line that a progress bar shows for a step of the analysis.
+pub(crate) fn step(step: Step) -> String {
+    let what = match step.stage {
+        Stage::Contents => "reading contents",
+        Stage::Values => "comparing values",
+        _ => "computing holders",
+    };
+    format!("{what}: {} of {} blocks", step.done, step.total)
 }
 
 /// Returns the text that sums up a snapshot: label, moment, size, share of the peak, and what it is

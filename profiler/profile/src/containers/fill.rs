@@ -42,12 +42,26 @@ impl Header {
     /// Returns how full a block of some bytes is, and its unused bytes, if the header agrees with
     /// it. `element` is the size of one element; that of a table may be not known.
     pub fn fill(self, size: u64, element: Option<u64>) -> Option<(Fill, u64)> {
+        let (fill, unused, _) = self.fill_if(size, element, &|bytes| bytes == size)?;
+        Some((fill, unused))
+    }
+
+    /// Returns how full a block of at most some bytes is, its unused bytes, and the bytes that were
+    /// requested for it, as far as the header tells. `holds` says whether the block may have been
+    /// requested with a number of bytes.
+    pub fn fill_if(
+        self,
+        most: u64,
+        element: Option<u64>,
+        holds: &dyn Fn(u64) -> bool,
+    ) -> Option<(Fill, u64, Option<u64>)> {
         match self {
             Header::List { capacity, length } => {
                 let element = element?;
-                let agrees = capacity.checked_mul(element)? == size && length <= capacity;
-                let used = length.checked_mul(element).filter(|_| agrees)?;
-                Some((Fill::List { used }, size - used))
+                let all = capacity.checked_mul(element)?;
+                let used = length.checked_mul(element)?;
+                let agrees = holds(all) && length <= capacity;
+                agrees.then(|| (Fill::List { used }, all - used, Some(all)))
             }
             Header::Deque {
                 capacity,
@@ -55,27 +69,26 @@ impl Header {
                 length,
             } => {
                 let element = element?;
-                let agrees =
-                    capacity.checked_mul(element)? == size && length <= capacity && head < capacity;
-                let used = length.checked_mul(element).filter(|_| agrees)?;
-                Some((Fill::Deque { head, length }, size - used))
+                let all = capacity.checked_mul(element)?;
+                let used = length.checked_mul(element)?;
+                let agrees = holds(all) && length <= capacity && head < capacity;
+                agrees.then(|| (Fill::Deque { head, length }, all - used, Some(all)))
             }
             Header::Table {
                 buckets,
                 control,
                 items,
             } => {
-                let agrees = buckets.is_power_of_two()
-                    && items <= buckets
-                    && control.checked_add(buckets)? <= size;
+                let end = control.checked_add(buckets)?;
+                let agrees = buckets.is_power_of_two() && items <= buckets && end <= most;
                 if !agrees {
                     return None;
                 }
                 let element = bucket_bytes(element, buckets, control)?;
-                Some((
-                    Fill::Table { buckets, control },
-                    (buckets - items) * element,
-                ))
+                // The first group of control bytes is repeated behind the last one.
+                let all = end.checked_add(MOST_GROUP).filter(|&all| holds(all));
+                let unused = (buckets - items) * element;
+                Some((Fill::Table { buckets, control }, unused, all))
             }
         }
     }

@@ -1,7 +1,9 @@
 //! The blocks of a heap at one moment, sorted by address, and the memory that holds them up.
 
+use crate::allocator::Allocator;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Every so many addresses one is kept apart, so that a search stays in a small table.
 const SAMPLE: usize = 32;
@@ -70,9 +72,19 @@ pub struct Heap {
     end: u64,
     roots: Vec<Root>,
     rejected: u64,
+    /// The allocator, if sizes are those that it gave.
+    allocator: Option<Allocator>,
+    /// The requested sizes that were found since; 0 is not known. Empty if `sizes` are requested.
+    requested: Vec<AtomicU32>,
 }
 
 impl HeapBuilder {
+    /// Notes that the sizes of all blocks are usable sizes, which an allocator gave for requests
+    /// that are not known.
+    pub fn sizes_are_usable(&mut self, allocator: Allocator) {
+        self.heap.allocator = Some(allocator);
+    }
+
     /// Adds a block. Blocks in the order of their addresses need no sorting.
     pub fn block(&mut self, address: u64, size: u64, site: u32, birth: u64) {
         let heap = &mut self.heap;
@@ -115,6 +127,9 @@ impl HeapBuilder {
             heap.addresses = sorted(&heap.addresses, &order);
         }
         heap.remove_overlaps();
+        if heap.allocator.is_some() {
+            heap.requested = heap.sizes.iter().map(|_| AtomicU32::new(0)).collect();
+        }
         heap.samples = heap.addresses.iter().step_by(SAMPLE).copied().collect();
         heap.end = (heap.len().checked_sub(1)).map_or(0, |last| heap.range(last).end);
         heap
@@ -199,8 +214,48 @@ impl Heap {
             .map_or(0..0, |first| *first..self.end)
     }
 
-    /// Returns the size of a block, bytes.
+    /// Returns the size of a block, bytes: the requested one if it is known.
     pub fn size(&self, index: usize) -> u64 {
+        match self.requested.get(index).map(|size| size.load(Relaxed)) {
+            None | Some(0) => self.given(index),
+            Some(size) => u64::from(size),
+        }
+    }
+
+    /// Returns `true` if a block may have been requested with a number of bytes: these are its
+    /// size, or its size is what the allocator gives for them.
+    pub fn holds(&self, index: usize, bytes: u64) -> bool {
+        let given = self.given(index);
+        match self.allocator {
+            None => given == bytes,
+            Some(allocator) => bytes > 0 && allocator.may_give(bytes, given, self.addresses[index]),
+        }
+    }
+
+    /// Returns the sizes, if they are those that an allocator gave.
+    pub fn are_sizes_usable(&self) -> bool {
+        self.allocator.is_some()
+    }
+
+    /// Returns the bytes that the allocator added to the blocks whose requested size was found.
+    pub fn rounding_bytes(&self) -> u64 {
+        let blocks = 0..self.requested.len();
+        blocks.fold(0, |sum, block| sum + self.given(block) - self.size(block))
+    }
+
+    /// Sets the requested size of a block, which its header or type tells. `None` is not known.
+    /// Does nothing if sizes are requested ones, or if the block cannot have been requested so.
+    pub(super) fn set_requested(&self, index: usize, bytes: Option<u64>) {
+        let Some(requested) = self.requested.get(index) else {
+            return;
+        };
+        let bytes = bytes.filter(|&bytes| self.holds(index, bytes));
+        let bytes = bytes.and_then(|bytes| u32::try_from(bytes).ok());
+        requested.store(bytes.unwrap_or(0), Relaxed);
+    }
+
+    /// Returns the size with which a block was entered.
+    fn given(&self, index: usize) -> u64 {
         let short = self.sizes[index];
         if short < LARGE {
             return u64::from(short);
@@ -220,6 +275,11 @@ impl Heap {
     /// Returns the site of a block.
     pub fn site(&self, index: usize) -> u32 {
         self.sites[index]
+    }
+
+    /// Sets the sites of all blocks, by number.
+    pub(super) fn set_sites(&mut self, sites: Vec<u32>) {
+        self.sites = sites;
     }
 
     /// Returns the number of nodes that are blocks or roots.
@@ -255,6 +315,30 @@ mod tests {
                 prop_assert_eq!(heap.find(address), all.first().copied());
             }
         }
+    }
+
+    #[test]
+    fn usable_sizes_are_bounds_until_a_requested_size_is_found() {
+        let mut builder = HeapBuilder::default();
+        builder.sizes_are_usable(Allocator::Glibc);
+        builder.block(0x1010, 104, 0, 1);
+        builder.block(0x2020, 104, 0, 2);
+        builder.block(0x10_0010, 0x2_2ff0, 0, 3);
+        let heap = builder.finish();
+        for bytes in 73..=104 {
+            assert!(heap.holds(0, bytes), "{bytes}");
+        }
+        assert!(!heap.holds(0, 72) && !heap.holds(0, 105) && !heap.holds(0, 0));
+        // With an alignment of its own, a block may have 32 bytes more.
+        assert!(heap.holds(1, 57) && !heap.holds(1, 56));
+        // A mapping of its own.
+        assert!(heap.holds(2, 0x2_1fe9) && !heap.holds(2, 0x2_1fe8));
+        heap.set_requested(0, Some(80));
+        assert_eq!((heap.size(0), heap.range(0)), (80, 0x1010..0x1060));
+        assert!(heap.holds(0, 100));
+        assert_eq!(heap.rounding_bytes(), 24);
+        heap.set_requested(0, Some(60));
+        assert_eq!(heap.size(0), 104);
     }
 
     #[test]

@@ -34,6 +34,17 @@ pub trait Layouts: Sync {
         false
     }
 
+    /// Returns the size of the one value that a block holds, or `None` if it is not known.
+    fn value_bytes(&self, _heap: &Heap, _block: usize) -> Option<u64> {
+        None
+    }
+
+    /// Returns `true` if the type of the values in a block is known, or if none ever is. Blocks of
+    /// other types are read later: a pointer that tells the type may still come.
+    fn has_type(&self, _heap: &Heap, _block: usize) -> bool {
+        true
+    }
+
     /// Returns the size of the elements in a block.
     fn element_bytes_of(&self, heap: &Heap, block: usize) -> Option<u64> {
         self.element_bytes(heap.site(block))
@@ -315,6 +326,11 @@ impl Words {
     /// pointers keep it.
     pub fn dropped(&mut self) {
         self.is_dropped = true;
+    }
+
+    /// Returns `true` if [`Words::no_value`] was reported.
+    pub fn has_no_value(&self) -> bool {
+        self.has_no_value
     }
 
     /// Reports unused bytes of the block itself, such as empty places in the node of a B-tree.

@@ -228,6 +228,13 @@ impl Analysis {
         &self.heap
     }
 
+    /// Gives the blocks other sites: groups of blocks that became known by the analysis.
+    pub fn set_sites(&mut self, site: impl Fn(&Heap, usize) -> u32) {
+        let sites = (0..self.heap.len()).map(|block| site(&self.heap, block));
+        let sites = sites.collect();
+        self.heap.set_sites(sites);
+    }
+
     /// Returns how a block is reached.
     pub fn reach(&self, block: usize) -> Reach {
         self.holders.reach(block)

@@ -203,6 +203,11 @@ impl Snapshot {
         self.notes.push(note.into());
     }
 
+    /// Adds a sentence about the blocks in front of all others.
+    pub fn add_first_note(&mut self, note: impl Into<String>) {
+        self.notes.insert(0, note.into());
+    }
+
     /// Returns what is known of all blocks of each site. A site that is not in the profile is
     /// `None`.
     pub fn sites(&self) -> &[(Option<u32>, SiteFigures)] {

@@ -41,7 +41,8 @@ impl Reader<'_> {
         let mut votes: FxHashMap<(u32, u64), u64> = FxHashMap::default();
         for &MaySlice { block, length, .. } in &slices {
             let (block, size) = (block as usize, self.heap.size(block as usize));
-            if self.element_bytes(block).is_none() && size.is_multiple_of(length) {
+            let is_size = !self.heap.are_sizes_usable();
+            if self.element_bytes(block).is_none() && is_size && size.is_multiple_of(length) {
                 let vote = (self.heap.site(block), size / length);
                 *votes.entry(vote).or_default() += 1;
             }
@@ -51,7 +52,7 @@ impl Reader<'_> {
             let block = slice.block as usize;
             let bytes = self.element_bytes(block);
             let bytes = bytes.and_then(|bytes| bytes.checked_mul(slice.length));
-            bytes == Some(self.heap.size(block))
+            bytes.is_some_and(|bytes| self.heap.holds(block, bytes))
         });
         let mut all = slices.clone();
         all.sort_unstable_by_key(|slice| slice.block);

@@ -30,7 +30,8 @@ impl Reader<'_> {
                 let is_known =
                     self.elements.contains_key(&site) || self.known_element(block).is_some();
                 let size = self.heap.size(block);
-                if !is_known && capacity > 0 && size.is_multiple_of(capacity) {
+                let is_size = !self.heap.are_sizes_usable();
+                if !is_known && is_size && capacity > 0 && size.is_multiple_of(capacity) {
                     *votes.entry((site, size / capacity)).or_default() += 1;
                 }
             }
@@ -60,18 +61,27 @@ impl Reader<'_> {
 
     /// Returns how full a block is by a header that agrees with it, and its unused bytes.
     pub(super) fn agreed(&self, block: usize, header: Header) -> Option<(Fill, u64)> {
+        let (fill, unused, _) = self.agreed_bytes(block, header)?;
+        Some((fill, unused))
+    }
+
+    /// Returns the same, and the bytes that were requested for the block, if the header tells.
+    fn agreed_bytes(&self, block: usize, header: Header) -> Option<(Fill, u64, Option<u64>)> {
         let element = match header {
             Header::Table { .. } => self.known_element(block),
             _ => self.element_bytes(block),
         };
-        header.fill(self.heap.size(block), element)
+        let holds = |bytes: u64| self.heap.holds(block, bytes);
+        header.fill_if(self.heap.size(block), element, &holds)
     }
 
     /// Takes in what a header says of a block. Returns `false` if it does not own the block: it
     /// does not agree with the block's size, or a value in which more trust is owns the block.
     pub(super) fn settle(&mut self, block: usize, header: Header, trust: Trust) -> bool {
-        let fill = self.agreed(block, header).map(|(fill, _)| fill);
-        let Some(packed) = fill.and_then(Fill::packed) else {
+        let Some((fill, _, requested)) = self.agreed_bytes(block, header) else {
+            return false;
+        };
+        let Some(packed) = fill.packed() else {
             return false;
         };
         let before = self.said[block];
@@ -93,6 +103,9 @@ impl Reader<'_> {
         self.said[block] = after;
         if is_better {
             self.fills[block] = packed;
+            self.heap.set_requested(block, requested);
+        } else if after.is_contradicted {
+            self.heap.set_requested(block, None);
         }
         if self.chosen(block) != had {
             self.ready.push(block as u32);

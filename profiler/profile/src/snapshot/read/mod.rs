@@ -194,6 +194,9 @@ struct Reader<'a> {
     elements: FxHashMap<u32, u64>,
     /// Blocks whose header was found, or another one than that by which they were read.
     ready: Vec<u32>,
+    /// Such blocks of which no pointer has told the type so far. They are read when nothing else
+    /// is ready, because what they hold would have no type either.
+    untyped: Vec<u32>,
     /// Such blocks whose values hold no pointers. They are read when all headers are known.
     plain: Vec<u32>,
     /// Pointers to lists in which less trust is than there may be in another one, as the index of
@@ -284,6 +287,7 @@ pub(super) fn read(
         is_read: vec![0; blocks.div_ceil(64)],
         elements: FxHashMap::default(),
         ready: Vec::new(),
+        untyped: Vec::new(),
         plain: Vec::new(),
         weak: Vec::new(),
         beyond: Vec::new(),
@@ -306,6 +310,9 @@ pub(super) fn read(
         let roots: Vec<u32> = roots.map(|(index, _)| (blocks + index) as u32).collect();
         reader.nodes(&roots);
         reader.ready_blocks();
+        if kinds != [RootKind::Segment, RootKind::ThreadLocals] {
+            reader.untyped_blocks();
+        }
     }
     // A value that is held in a way unknown leads to the headers of others.
     let whole = |block: &u32| layouts.is_whole(heap.site(*block as usize));
@@ -313,6 +320,7 @@ pub(super) fn read(
     rest.retain(|&block| !reader.was_read(block as usize));
     reader.blocks(rest.into_iter());
     reader.ready_blocks();
+    reader.untyped_blocks();
     reader.boxed_slices();
     let mut rest: Vec<u32> = all().collect();
     rest.retain(|&block| {
@@ -320,6 +328,7 @@ pub(super) fn read(
     });
     reader.blocks(rest.into_iter());
     reader.ready_blocks();
+    reader.untyped_blocks();
     loop {
         let mut plain = std::mem::take(&mut reader.plain);
         plain.extend(all().filter(|&block| !reader.was_read(block as usize)));
@@ -366,6 +375,19 @@ impl Reader<'_> {
                 .partition(|&block| self.layouts.is_plain(self.heap, block as usize));
             self.plain.extend(plain);
             self.blocks(ready.into_iter());
+        }
+    }
+
+    /// Reads blocks whose type no pointer has told, and what they lead to.
+    fn untyped_blocks(&mut self) {
+        loop {
+            let mut untyped = std::mem::take(&mut self.untyped);
+            untyped.retain(|&block| !self.was_read(block as usize));
+            if untyped.is_empty() {
+                break;
+            }
+            self.ready.extend(untyped);
+            self.ready_blocks();
         }
     }
 
@@ -515,8 +537,18 @@ impl Reader<'_> {
                 let is_understood = self.layouts.held(self.source(node), target, note);
                 // A header says more, if it agrees with the block.
                 let has_header = part.headers.binary_search_by_key(&edge, |h| h.0).is_ok();
-                if is_understood && !has_header && !self.was_read(target) {
+                if !is_understood || has_header || self.was_read(target) {
+                    continue;
+                }
+                if self.heap.are_sizes_usable()
+                    && let Some(bytes) = self.layouts.value_bytes(self.heap, target)
+                {
+                    self.heap.set_requested(target, Some(bytes));
+                }
+                if self.layouts.has_type(self.heap, target) {
                     self.ready.push(target as u32);
+                } else {
+                    self.untyped.push(target as u32);
                 }
             }
             while let Some(&(edge, header)) = headers.next_if(|header| header.0 < end) {
@@ -552,8 +584,10 @@ impl Reader<'_> {
                 let block = edge & TARGET;
                 let size = self.heap.size(block as usize);
                 let fits = match self.element_bytes(block as usize) {
-                    Some(bytes) => bytes.checked_mul(length) == Some(size),
-                    None => size.is_multiple_of(length),
+                    Some(bytes) => bytes
+                        .checked_mul(length)
+                        .is_some_and(|bytes| self.heap.holds(block as usize, bytes)),
+                    None => !self.heap.are_sizes_usable() && size.is_multiple_of(length),
                 };
                 if fits {
                     let edge = at as u32;

@@ -5,6 +5,7 @@ mod figures;
 mod graphs;
 mod large;
 mod lengths;
+mod order;
 
 use super::*;
 use std::collections::BTreeMap;

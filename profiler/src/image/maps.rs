@@ -17,28 +17,28 @@ const PAGE: u64 = 4096;
 
 /// A mapping.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Mapping {
-    pub(super) range: Range<u64>,
-    pub(super) is_writable: bool,
-    pub(super) is_private: bool,
-    pub(super) offset: u64,
+pub(crate) struct Mapping {
+    pub(crate) range: Range<u64>,
+    pub(crate) is_writable: bool,
+    pub(crate) is_private: bool,
+    pub(crate) offset: u64,
     /// 0 for anonymous memory.
-    pub(super) inode: u64,
+    pub(crate) inode: u64,
     /// The file, `[stack]`, or nothing.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// `MADV_DONTDUMP`, which the recorder sets for its own memory.
-    pub(super) is_recorders: bool,
+    pub(crate) is_recorders: bool,
 }
 
 impl Mapping {
     /// Returns `true` for memory that the program can write and that belongs to no file.
-    pub(super) fn is_anonymous(&self) -> bool {
+    pub(crate) fn is_anonymous(&self) -> bool {
         self.is_writable && self.is_private && self.inode == 0
     }
 }
 
 /// Parses the text of `/proc/PID/smaps` or `/proc/PID/maps`. Skips lines that it does not know.
-pub(super) fn parse(text: &str) -> Vec<Mapping> {
+pub(crate) fn parse(text: &str) -> Vec<Mapping> {
     let mut mappings: Vec<Mapping> = Vec::new();
     for line in text.lines() {
         if let Some(flags) = line.strip_prefix("VmFlags:") {
@@ -80,18 +80,18 @@ fn mapping(line: &str) -> Option<Mapping> {
 
 /// The parts of images that their headers in memory describe.
 #[derive(Debug, Default)]
-pub(super) struct Images {
+pub(crate) struct Images {
     /// The writable segments, each with the name of its file.
-    pub(super) segments: Vec<(Range<u64>, String)>,
+    pub(crate) segments: Vec<(Range<u64>, String)>,
     /// The files of the images, each with the address that it was loaded at, less the address that
     /// the file gives.
-    pub(super) files: Vec<(String, u64)>,
+    pub(crate) files: Vec<(String, u64)>,
     /// The most bytes that the thread-local variables of all images take, with their padding.
-    pub(super) tls_bytes: u64,
+    pub(crate) tls_bytes: u64,
 }
 
 /// Reads the program headers of the images from memory: a file may be gone, memory is not.
-pub(super) fn images(
+pub(crate) fn images(
     mappings: &[Mapping],
     read: &dyn Fn(u64, &mut [u8]) -> std::io::Result<()>,
 ) -> Images {

@@ -1,6 +1,7 @@
 //! The memory outside the heap that may point into it.
 //!
-//! The recorder publishes stack and thread pointer of each lane; segments are those that the images
+//! The stack and the thread pointer of each thread are known from the recorder or from its
+//! registers; segments are those that the images
 //! in memory describe. Other writable memory without blocks (stacks of threads that never
 //! allocated, memory that the program mapped itself) reaches blocks, and owns none: nothing tells
 //! what of it is in use.
@@ -9,7 +10,6 @@ use super::maps::{Images, Mapping};
 use crate::snapshot::RootKind;
 use std::io;
 use std::ops::Range;
-use tracking_alloc_recording::LaneValue;
 
 /// Bytes of thread-local memory beyond the variables: glibc's surplus for libraries that are loaded
 /// later. On a thread's own stack, its first functions follow right below.
@@ -25,40 +25,51 @@ const DESCRIPTION: u64 = 4096;
 const MOST_OF_ONE: u64 = 64 << 20;
 const MOST_OF_ALL: u64 = 1 << 30;
 
+/// A thread: its stack, and where its thread-local variables are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Thread {
+    /// The name for people.
+    pub(crate) name: String,
+    /// The stack. Thread-local variables may lie at its end.
+    pub(crate) stack: Range<u64>,
+    /// The stack pointer, if it is known.
+    pub(crate) stack_pointer: Option<u64>,
+    /// The thread pointer; 0 if it is not known.
+    pub(crate) thread_pointer: u64,
+}
+
 /// A root with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Named {
-    pub(super) kind: RootKind,
-    pub(super) name: String,
-    pub(super) range: Range<u64>,
+pub(crate) struct Named {
+    pub(crate) kind: RootKind,
+    pub(crate) name: String,
+    pub(crate) range: Range<u64>,
 }
 
 /// The sources of roots.
-pub(super) struct Outside<'a> {
-    pub(super) mappings: &'a [Mapping],
-    pub(super) images: &'a Images,
-    pub(super) lanes: &'a [LaneValue],
+pub(crate) struct Outside<'a> {
+    pub(crate) mappings: &'a [Mapping],
+    pub(crate) images: &'a Images,
+    pub(crate) threads: &'a [Thread],
     /// The ranges of blocks, in order.
-    pub(super) blocks: &'a [Range<u64>],
-    /// The stack pointer of the thread that made the copy.
-    pub(super) stack_pointer: Option<u64>,
+    pub(crate) blocks: &'a [Range<u64>],
     /// Reads memory of the program.
-    pub(super) read: &'a dyn Fn(u64, &mut [u8]) -> io::Result<()>,
+    pub(crate) read: &'a dyn Fn(u64, &mut [u8]) -> io::Result<()>,
 }
 
 /// The roots, and the bytes of other memory that was left out.
 #[derive(Debug, Default)]
-pub(super) struct Roots {
-    pub(super) roots: Vec<Named>,
-    pub(super) left_out_bytes: u64,
+pub(crate) struct Roots {
+    pub(crate) roots: Vec<Named>,
+    pub(crate) left_out_bytes: u64,
 }
 
 impl Outside<'_> {
     /// Returns the roots. None of them overlap.
-    pub(super) fn roots(&self) -> Roots {
+    pub(crate) fn roots(&self) -> Roots {
         let mut found = Roots::default();
-        for lane in self.lanes {
-            self.thread(lane, &mut found.roots);
+        for thread in self.threads {
+            self.thread(thread, &mut found.roots);
         }
         for (range, file) in &self.images.segments {
             let parts = self.writable(range.clone());
@@ -84,11 +95,11 @@ impl Outside<'_> {
         found
     }
 
-    /// Adds the stack and the thread-local variables of a lane's thread.
-    fn thread(&self, lane: &LaneValue, roots: &mut Vec<Named>) {
-        let name = thread_name(lane);
-        let (low, high) = (lane.stack_low, lane.stack_high);
-        let pointer = lane.thread_pointer;
+    /// Adds the stack and the thread-local variables of a thread.
+    fn thread(&self, thread: &Thread, roots: &mut Vec<Named>) {
+        let name = &thread.name;
+        let (low, high) = (thread.stack.start, thread.stack.end);
+        let pointer = thread.thread_pointer;
         // Above the variables on x86-64, below them on aarch64: what is around is libc's.
         let around = self.images.tls_bytes.saturating_add(SURPLUS);
         let before = pointer.saturating_sub(around.max(DESCRIPTION));
@@ -100,13 +111,15 @@ impl Outside<'_> {
             high
         };
         if low < end {
-            let used = self.stack_pointer.filter(|used| (low..end).contains(used));
+            let used = thread
+                .stack_pointer
+                .filter(|used| (low..end).contains(used));
             let dead = self.writable(low..used.unwrap_or(low));
-            self.add(RootKind::DeadStack, &name, dead, roots);
+            self.add(RootKind::DeadStack, name, dead, roots);
             // NOTE: without the stack pointer, all of it counts as in use. What is stale is of the
             // same thread most often, and then the name is right.
             let live = self.writable(used.unwrap_or(low)..end);
-            self.add(RootKind::Stack, &name, live, roots);
+            self.add(RootKind::Stack, name, live, roots);
         }
         if pointer != 0 {
             let range = if is_in_stack {
@@ -122,7 +135,7 @@ impl Outside<'_> {
                         .mapping_of(pointer)
                         .is_some_and(|of| of.contains(&part.start))
             });
-            self.add(RootKind::ThreadLocals, &name, parts.collect(), roots);
+            self.add(RootKind::ThreadLocals, name, parts.collect(), roots);
         }
     }
 
@@ -210,18 +223,6 @@ impl Outside<'_> {
     }
 }
 
-/// Returns the name of a lane's thread for people.
-fn thread_name(lane: &LaneValue) -> String {
-    let bytes = lane.name.map(u64::to_le_bytes).concat();
-    let end = bytes.iter().position(|byte| *byte == 0);
-    let name = String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]);
-    if name.is_empty() {
-        "a thread without a name".to_owned()
-    } else {
-        name.into_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,19 +262,17 @@ mod tests {
             segments: vec![(0x1_1000..0x1_7000, "app".to_owned())],
             tls_bytes: 0x100,
         };
-        let lane = LaneValue {
-            stack_low: 0x3f_0000,
-            stack_high: 0x48_0000,
+        let thread = Thread {
+            name: "main".to_owned(),
+            stack: 0x3f_0000..0x48_0000,
+            stack_pointer: Some(0x44_0000),
             thread_pointer: 0x47_f000,
-            name: [u64::from_le_bytes(*b"main\0\0\0\0"), 0],
-            ..LaneValue::default()
         };
         let outside = Outside {
             mappings: &mappings,
             images: &images,
-            lanes: &[lane, lane],
+            threads: &[thread.clone(), thread],
             blocks: &[0x1_2000..0x1_3000, 0x20_0010..0x2f_0000],
-            stack_pointer: Some(0x44_0000),
             read: &|_, _| Err(io::ErrorKind::NotFound.into()),
         };
         let found = outside.roots();
@@ -315,11 +314,10 @@ mod tests {
             tls_bytes: 0x4000,
             ..Images::default()
         };
-        let lane = LaneValue {
-            stack_low: 0x40_0000,
-            stack_high: 0x48_0000,
+        let thread = Thread {
+            stack: 0x40_0000..0x48_0000,
             thread_pointer: 0x47_f000,
-            ..LaneValue::default()
+            ..Thread::default()
         };
         let words = |address: u64| match address {
             0x47_f008 => 0x10_0000,
@@ -336,9 +334,8 @@ mod tests {
         let outside = Outside {
             mappings: &mappings,
             images: &images,
-            lanes: &[lane],
+            threads: &[thread],
             blocks: &[],
-            stack_pointer: None,
             read: &|address, bytes| {
                 for (at, word) in (address..).step_by(8).zip(bytes.chunks_mut(8)) {
                     word.copy_from_slice(&words(at).to_le_bytes());
@@ -361,21 +358,20 @@ mod tests {
     }
 
     #[test]
-    fn hostile_addresses_of_a_lane_are_no_roots() {
+    fn hostile_addresses_of_a_thread_are_no_roots() {
         let mappings = [mapping(0x1000..0x2000, 0)];
         for word in [0, 1, u64::MAX, 1 << 63] {
-            let lane = LaneValue {
-                stack_low: word,
-                stack_high: u64::MAX,
+            let thread = Thread {
+                stack: word..u64::MAX,
+                stack_pointer: Some(word),
                 thread_pointer: word.wrapping_sub(1),
-                ..LaneValue::default()
+                ..Thread::default()
             };
             let outside = Outside {
                 mappings: &mappings,
                 images: &Images::default(),
-                lanes: &[lane],
+                threads: &[thread],
                 blocks: &[],
-                stack_pointer: Some(word),
                 read: &|_, bytes| {
                     bytes.fill(word as u8);
                     Ok(())

@@ -1,0 +1,148 @@
+//! The memory of a program that nobody recorded: its blocks, its roots, and their types.
+//!
+//! An [`Image`] is the memory of a program at one moment, with its mappings, threads and files. A
+//! core file is one, read by [`Image::of_core`]. [`Image::snapshot`] finds the blocks of the
+//! allocator in it and analyses them like those of a recorded program. The blocks have no sites:
+//! nobody knows which code allocated them.
+//!
+//! | module | what |
+//! |---|---|
+//! | `core` | reads core files |
+//! | `glibc` | finds the blocks of glibc's malloc |
+//! | `maps` | mappings, and what the headers of loaded files say |
+//! | `roots` | the memory outside the heap that may point into it |
+//! | `unwind` | the functions on the stack of each thread |
+//! | `take` | makes a snapshot of all this |
+//!
+//! All that is read belongs to another process and may be anything: every size and list is bounded.
+//! A wrong heap is worse than none, so what does not add up is an error.
+
+mod core;
+mod error;
+mod glibc;
+pub(crate) mod maps;
+pub(crate) mod roots;
+mod take;
+#[cfg(test)]
+mod tests;
+mod unwind;
+
+pub use error::Error;
+pub use take::{Progress, Taken};
+
+use crate::snapshot::Memory;
+use maps::Mapping;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The memory of a program at one moment.
+pub struct Image {
+    path: PathBuf,
+    memory: Box<dyn Memory + Send>,
+    /// In the order of their addresses; none overlap.
+    mappings: Vec<Mapping>,
+    threads: Vec<Thread>,
+    /// The loaded files, the executable first.
+    files: Vec<LoadedFile>,
+    process: u32,
+    /// An allocator that is linked into the executable.
+    other_allocator: Option<&'static str>,
+    notes: Vec<String>,
+}
+
+/// A thread of an image.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Thread {
+    id: u32,
+    registers: Registers,
+    /// The thread pointer (`fs_base` on x86-64).
+    thread_pointer: u64,
+}
+
+/// The registers of a thread that unwinding needs, by their numbers in DWARF for x86-64: 7 is the
+/// stack pointer, and 16 the program counter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Registers([u64; 17]);
+
+impl Registers {
+    fn stack_pointer(&self) -> u64 {
+        self.0[7]
+    }
+}
+
+/// A file that was loaded into an image.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct LoadedFile {
+    path: String,
+    /// Its build-id in memory; empty if it has none, or if the image does not contain it.
+    build_id: Vec<u8>,
+    /// The address that it was loaded at, less the address that the file gives.
+    bias: u64,
+}
+
+impl Image {
+    /// Opens a core file, as the kernel or `gcore` writes it. `binary` is the executable, if it is
+    /// no longer at the path that the core names.
+    ///
+    /// # Errors
+    /// Returns an error if the file is no core file of x86-64, if it is compressed or truncated, or
+    /// if it lacks what a snapshot needs.
+    pub fn of_core(path: &Path, binary: Option<&Path>) -> Result<Image, Error> {
+        core::open(path, binary).map_err(|kind| Error::new(path, kind))
+    }
+
+    /// Returns `true` if a file may be a core file, compressed or not.
+    pub fn is_core(path: &Path) -> bool {
+        core::may_be(path)
+    }
+
+    /// Returns the path of the executable in the program's file system. It is empty if it is not
+    /// known.
+    pub fn executable(&self) -> &str {
+        self.files.first().map_or("", |file| &file.path)
+    }
+
+    /// Returns the process ID; 0 if it is not known.
+    pub fn process(&self) -> u32 {
+        self.process
+    }
+
+    /// Returns the mapping that an address lies in.
+    fn mapping(&self, address: u64) -> Option<&Mapping> {
+        let after = self
+            .mappings
+            .partition_point(|mapping| mapping.range.end <= address);
+        let mapping = self.mappings.get(after)?;
+        mapping.range.contains(&address).then_some(mapping)
+    }
+
+    fn word(&self, address: u64) -> Option<u64> {
+        let mut bytes = [0; 8];
+        self.memory.read(address, &mut bytes).ok()?;
+        Some(u64::from_le_bytes(bytes))
+    }
+}
+
+impl Memory for Image {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.memory.read(address, buffer)
+    }
+}
+
+impl fmt::Debug for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Image")
+            .field("path", &self.path)
+            .field("mappings", &self.mappings.len())
+            .field("threads", &self.threads.len())
+            .field("files", &self.files)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns the word at an offset of some bytes; 0 beyond them.
+fn word_at(bytes: &[u8], at: usize) -> u64 {
+    let word = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>);
+    word.map_or(0, |word| u64::from_le_bytes(*word))
+}
