@@ -12,6 +12,7 @@ use crate::snapshot::{
 use crate::typed::{self, LoadedModule, ProgramTypes, TypedLayouts};
 use crate::units::Bytes;
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 use tracking_alloc_recording::{
     Clock, EncodedStrings, Encoder, FIRST_SITE, HeaderValue, LaneValue, RowValue, ScopeValue,
     SiteValue, StackValue, arch, lane_kind, mode, scope_kind, state, table, unwinder,
@@ -58,12 +59,17 @@ struct BlocksOfType {
     blocks: u64,
 }
 
+/// Less memory in no heap of malloc is that of libc and of the loader.
+const LEAST_ELSEWHERE: u64 = 4 << 20;
+
 /// The heap of an image.
 struct Found {
     heap: Heap,
     /// The names of its roots.
     names: Vec<Outside>,
     left_out_bytes: u64,
+    /// Bytes of anonymous mappings with neither blocks nor the stack of a thread.
+    elsewhere_bytes: u64,
     /// A sentence about the blocks.
     basis: String,
 }
@@ -134,7 +140,31 @@ impl Image {
                 Bytes(found.left_out_bytes)
             ));
         }
+        if found.elsewhere_bytes >= LEAST_ELSEWHERE {
+            snapshot.add_note(format!(
+                "{} of writable memory are in no heap of malloc: mappings of the program, or \
+                 blocks of another allocator. They are not in these figures",
+                Bytes(found.elsewhere_bytes)
+            ));
+        }
         Ok(Taken { snapshot, types })
+    }
+
+    /// Returns the bytes of anonymous mappings with neither a heap nor the stack of a thread in
+    /// them.
+    fn elsewhere(&self, heaps: &[Range<u64>]) -> u64 {
+        let has_heap = |range: &Range<u64>| {
+            let after = heaps.partition_point(|heap| heap.end <= range.start);
+            heaps.get(after).is_some_and(|heap| heap.start < range.end)
+        };
+        let has_stack = |range: &Range<u64>| {
+            let mut pointers = self.threads.iter();
+            pointers.any(|thread| range.contains(&thread.registers.stack_pointer()))
+        };
+        let anonymous = self.mappings.iter().filter(|one| one.is_anonymous());
+        let elsewhere = anonymous.map(|mapping| &mapping.range);
+        let elsewhere = elsewhere.filter(|range| !has_heap(range) && !has_stack(range));
+        elsewhere.map(|range| range.end - range.start).sum()
     }
 
     /// Returns the blocks and roots.
@@ -168,6 +198,7 @@ impl Image {
             heap: heap.finish(),
             names,
             left_out_bytes: found.left_out_bytes,
+            elsewhere_bytes: self.elsewhere(&blocks.ranges),
             basis: blocks.basis(),
         })
     }
@@ -270,7 +301,7 @@ fn header() -> HeaderValue {
     HeaderValue {
         clock: PEAK,
         stacks_len: 1,
-        state: state::FINISHED,
+        state: state::NOT_RECORDED,
         mode: mode::COUNT,
         unwinder: unwinder::NONE,
         arch: arch::X86_64,

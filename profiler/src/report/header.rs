@@ -15,6 +15,10 @@ use crate::units::{Bytes, Count, Nanos, Share, counted, joined, printable};
 
 /// `shop: peak 23.3 MiB in 296,147 blocks, at 74.7 ms (exact); total 31.3 MiB; at exit 544 B`
 pub(super) fn write_brief(page: &mut Page<'_>, profile: &Profile) {
+    if profile.process().state == State::NotRecorded {
+        let found = amount(profile, "live", false);
+        return page.heading(&format!("{}: {found} found", named(profile)));
+    }
     let peak = format!(
         "{} {}{}",
         peak_name(profile.process().state),
@@ -233,6 +237,7 @@ fn peak_name(state: State) -> &'static str {
     match state {
         State::Running | State::Copied => "peak so far",
         State::Merged => "sum of peaks",
+        State::NotRecorded => "found",
         _ => "peak",
     }
 }
@@ -407,6 +412,9 @@ pub(super) fn reallocs(figures: &Figures) -> Option<String> {
 /// Formats the time of the peak and its error bound: `, at 94.5 ms (exact)`.
 fn peak(profile: &Profile) -> String {
     let capture = profile.capture();
+    if profile.process().state == State::NotRecorded {
+        return String::new();
+    }
     let when = if capture.peak_time_ns > 0 {
         format!(", at {}", Nanos(capture.peak_time_ns))
     } else {
@@ -435,6 +443,7 @@ pub(super) fn state(state: State) -> &'static str {
         State::Finished => "finished",
         State::Copied => "not finished when it was packed",
         State::Merged => "sums",
+        State::NotRecorded => "not recorded",
         State::Ended => {
             "ended without finishing (killed, aborted, left by _exit or replaced by exec; all up to then is here)"
         }

@@ -129,6 +129,9 @@ pub mod state {
     pub const COPIED: u32 = 3;
     /// The sum of several recordings ([`MergedPart`](super::MergedPart)), written as a whole.
     pub const MERGED: u32 = 4;
+    /// The heap of a program that was not recorded, as its only snapshot found it. There were no
+    /// events: peak, total and live bytes are those of that moment.
+    pub const NOT_RECORDED: u32 = 5;
 }
 
 /// Values of [`Header::mode`].

@@ -104,8 +104,8 @@ impl Writer {
         entry: impl FnOnce(u32) -> ProcessEntry,
     ) -> Writer {
         match header.state {
-            // Nobody writes to the sum of others.
-            state::FINISHED | state::MERGED => return Writer::Finished,
+            // Nobody writes to the sum of others, or to what a snapshot found.
+            state::FINISHED | state::MERGED | state::NOT_RECORDED => return Writer::Finished,
             state::COPIED => return Writer::Copied,
             _ => {}
         }

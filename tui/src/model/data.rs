@@ -551,6 +551,7 @@ impl Data {
             State::Finished => "finished",
             State::Copied => "not finished when packed",
             State::Merged => "sums of several recordings",
+            State::NotRecorded => "not recorded",
             State::Ended => "ended unfinished (killed, aborted, _exit or exec)",
             _ => "end unknown",
         }

@@ -35,16 +35,23 @@ pub(crate) struct Snapshot {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) force: ForceSnapshot,
-    /// Wait at most this many seconds until the program makes the copy
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    pub(crate) wait: u64,
+    /// Wait at most this many seconds until the program makes the copy [default: 10]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) wait: Option<u64>,
     #[command(flatten)]
     pub(crate) symbols: Symbols,
 }
 
 impl Snapshot {
+    /// The time to wait for the copy.
     pub(crate) fn patience(&self) -> Duration {
-        Duration::from_secs(self.wait)
+        Duration::from_secs(self.wait.unwrap_or(10))
+    }
+
+    /// Returns the flags given that mean nothing for a core file.
+    pub(crate) fn only_for_programs(&self) -> Option<&'static str> {
+        let wait = self.wait.map(|_| "--wait");
+        wait.or_else(|| self.force.force_snapshot.then_some("--force-snapshot"))
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) fn run(args: &Snapshot) -> Result<(), Error> {
                 "{}: the program has not allocated since {}; it makes the copy at its next allocation, which this command waits for up to {} s",
                 live.path.display(),
                 Nanos(since),
-                args.wait
+                args.patience().as_secs()
             ));
         }
         true
@@ -93,6 +93,12 @@ fn of_core(args: &Snapshot) -> Result<(), Error> {
     use heapglass_profiler::units::{Bytes, counted, printable};
     use std::path::Path;
 
+    if let Some(flag) = args.only_for_programs() {
+        return Err(Error::misuse(format!(
+            "{flag} is for running programs; leave it out, because {} is a core file",
+            args.target.display()
+        )));
+    }
     let image = Image::of_core(&args.target, args.symbols.binary.as_deref());
     let image = image.map_err(Error::misuse)?;
     let name = Path::new(image.executable()).file_name();

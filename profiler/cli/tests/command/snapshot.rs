@@ -118,6 +118,29 @@ fn what_has_no_snapshot_says_why() {
     assert!(place.files(".hgs").is_empty());
 }
 
+/// What a core file lacks is said by the library's tests; the command refuses what has no effect.
+#[test]
+fn flags_of_running_programs_are_refused_for_a_core_file() {
+    let place = Place::new();
+    let mut core = [0; 64];
+    core[..4].copy_from_slice(b"\x7fELF");
+    core[16] = 4;
+    std::fs::write(place.path("core.1"), core).unwrap();
+    for (flags, says) in [
+        (&["--wait", "5"][..], "--wait is for running programs"),
+        (
+            &["--force-snapshot"],
+            "--force-snapshot is for running programs",
+        ),
+        (&[], "core.1"),
+    ] {
+        let words = [&["snapshot", "core.1"], flags].concat();
+        let done = place.run(&words);
+        assert_eq!(done.status, Some(2), "{flags:?}");
+        assert!(done.stderr.contains(says), "{flags:?}: {}", done.stderr);
+    }
+}
+
 #[test]
 fn a_program_that_allocates_nothing_is_not_waited_for_without_end() {
     let place = Place::new();

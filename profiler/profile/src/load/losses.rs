@@ -22,7 +22,9 @@ pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64
     lost.unknown_frees = sum(|lane| lane.lane.unknown_frees);
     match profile.process.state {
         State::Running | State::Copied | State::Unknown => lost.torn = impossible,
-        State::Finished | State::Ended | State::Merged => lost.damaged = impossible,
+        State::Finished | State::Ended | State::Merged | State::NotRecorded => {
+            lost.damaged = impossible;
+        }
     }
     if profile.process.state == State::Merged {
         let torn = recording.merged.iter().map(|part| part.torn);

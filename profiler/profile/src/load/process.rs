@@ -31,6 +31,7 @@ pub(super) fn describe(recording: &Recording) -> Process {
         merged: is_merged.then(|| Merged::of(&recording.merged)),
         state: match Writer::of(header) {
             _ if is_merged => State::Merged,
+            _ if header.state == state::NOT_RECORDED => State::NotRecorded,
             Writer::Finished => State::Finished,
             Writer::Copied => State::Copied,
             Writer::Running => State::Running,

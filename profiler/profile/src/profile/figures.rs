@@ -283,6 +283,7 @@ impl Measure {
             (Measure::Live, State::Running) => "bytes live now",
             (Measure::Live, State::Copied) => "bytes live when packed",
             (Measure::Peak, State::Merged) => "sums of peaks",
+            (Measure::Peak | Measure::Live | Measure::Total, State::NotRecorded) => "bytes found",
             (Measure::Live, State::Merged) => "bytes live at the ends, summed up",
             _ => self.title(),
         }

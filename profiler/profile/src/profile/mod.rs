@@ -207,6 +207,8 @@ pub enum State {
     Ended,
     /// The recording is the sum of several recordings.
     Merged,
+    /// The program was not recorded. Peak, total and live bytes are those that a snapshot found.
+    NotRecorded,
     /// Unknown here (another machine, another pid namespace).
     #[default]
     Unknown,

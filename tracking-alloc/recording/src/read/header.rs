@@ -45,6 +45,7 @@ pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Err
         state::FINISHED,
         state::COPIED,
         state::MERGED,
+        state::NOT_RECORDED,
     ];
     if !known.contains(&header.state) {
         return Err(Error::damaged(format!(
