@@ -538,3 +538,16 @@ fn buffers_of_the_largest_message_are_named_with_the_connection() {
     let run = Run::new(env!("CARGO_BIN_EXE_peak_buffers"), 80);
     run.first_row_says(&["BytesMut::reserve", "peak_buffers::run"]);
 }
+
+#[test]
+fn the_table_of_the_guide_has_a_row_for_each_program() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let table = std::fs::read_to_string(root.join("../../docs/src/reports.md")).expect("the page");
+    for file in std::fs::read_dir(root.join("src/bin")).expect("the programs") {
+        let name = file.expect("a file").file_name();
+        let name = name.to_string_lossy();
+        let program = name.trim_end_matches(".rs");
+        let is_there = program == "report_heapglass" || table.contains(&format!("\n| {program} |"));
+        assert!(is_there, "{program} is not in the table");
+    }
+}

@@ -171,10 +171,12 @@ fn a_text_in_a_local_and_what_was_read_from_it_exclude_each_other() {
     const WORD: u64 = "word-00000-of-a-text".len() as u64;
     let text = 40_000 * (WORD + 1);
     assert!((text..2 * text).contains(&kept.saves_bytes), "{kept:#?}");
-    assert_eq!(
-        (borrow.saves_blocks, borrow.saves_bytes),
-        (40_000, 40_000 * WORD)
+    // A stale word of the stack may contradict the header of the text that was made last.
+    assert!(
+        (39_999..=40_000).contains(&borrow.saves_blocks),
+        "{borrow:#?}"
     );
+    assert_eq!(borrow.saves_bytes, borrow.saves_blocks * WORD);
     assert_eq!(kept.alternative_to, Some(Kind::CouldBorrow));
     assert_eq!(borrow.alternative_to, Some(Kind::InputKept));
     for finding in [kept, borrow] {

@@ -19,6 +19,7 @@ use super::finding::{Confidence, Finding, Kind, Place};
 use super::group::{Group, sum};
 use super::least;
 use crate::profile::{Measure, Profile, TypeKind};
+use crate::snapshot::Snapshot;
 use crate::units::{Bytes, Nanos, counted};
 
 /// Least number of steps, of about the same length, each of which must show growth.
@@ -331,6 +332,17 @@ fn given_up<'a>(
     given_up.sum()
 }
 
+/// The time at which the program ended: without that for which it waited until the snapshot of its
+/// end was read.
+fn end_ns(profile: &Profile) -> u64 {
+    let last_checkpoint = profile.checkpoints().last();
+    let after = last_checkpoint.map_or(0, |checkpoint| checkpoint.time_ns);
+    let snapshots = profile.snapshots().iter().map(Snapshot::moment);
+    let at_exit = snapshots.filter(|moment| moment.label == "exit" && moment.time_ns >= after);
+    let at_exit = at_exit.map(|moment| moment.time_ns).max();
+    at_exit.unwrap_or(profile.process().duration_ns)
+}
+
 /// The live bytes and blocks of the group at each checkpoint and at the end.
 fn moments(profile: &Profile, group: &Group) -> Vec<Moment> {
     let held = profile.live_at_checkpoints(&group.sites).into_iter();
@@ -346,7 +358,7 @@ fn moments(profile: &Profile, group: &Group) -> Vec<Moment> {
         .collect();
     let figures = sum(group.sites(profile));
     moments.push(Moment {
-        time_ns: profile.process().duration_ns,
+        time_ns: end_ns(profile),
         allocated: profile.totals().total_bytes,
         bytes: figures.live_bytes,
         blocks: figures.live_blocks,

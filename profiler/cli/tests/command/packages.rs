@@ -96,7 +96,7 @@ fn packages_contain_sources_licences_and_a_readme() {
             let is_source = file.starts_with("src/")
                 || (name == "heapglass-preload" && file.starts_with("library/"));
             let is_code = is_source
-                && ["rs", "cpp", "html", "css", "js"]
+                && ["rs", "c", "cpp", "html", "css", "js"]
                     .iter()
                     .any(|end| file.ends_with(&format!(".{end}")));
             let is_known = by_cargo.contains(&file) || ours.contains(&file);

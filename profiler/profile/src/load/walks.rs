@@ -15,13 +15,12 @@ const MOST_FRAMES: usize = 256;
 /// recording. Real stacks have 50 or 100 frames; a small file could claim that each address was
 /// inlined five hundred deep.
 const MOST_SOURCE_FRAMES: usize = 1024;
-const FRAMES_OF_A_SITE: usize = 1024;
+const FRAMES_OF_A_SITE: usize = 512;
 const FEW_FRAMES: usize = 64 << 10;
-/// Numbers of frames that are always kept at the two ends of a stack. Of deep stacks of the
-/// standard library and of rayon, the 64 innermost frames may all be theirs; the program's own are
-/// at the outer end.
-const LEAST_INNERMOST: usize = 64;
-const LEAST_OUTERMOST: usize = 64;
+/// Numbers of frames that are always kept at the two ends of a stack. The innermost ones of a deep
+/// stack may all be of the standard library and of rayon; the program's own are at the outer end.
+const LEAST_INNERMOST: usize = 16;
+const LEAST_OUTERMOST: usize = 16;
 /// The frame in the place of those between the two ends.
 const OMITTED: &str = "(frames omitted)";
 

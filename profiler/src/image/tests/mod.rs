@@ -89,7 +89,7 @@ impl Waiting {
         if !pattern.starts_with("core") || pattern.contains('/') {
             return None;
         }
-        let mut kill = std::process::Command::new("kill");
+        let mut kill = Command::new("kill");
         let status = kill.args(["-ABRT", &self.child.id().to_string()]).status();
         assert!(status.expect("kill").success());
         self.child.wait().expect("it ends");

@@ -170,20 +170,20 @@ fn kept(name: &str, file: &str) -> Vec<usize> {
 
 #[test]
 fn frames_of_all_stacks_together_are_bounded_and_long_names_count_for_several() {
-    // Of each stack 960 frames at the inner end, 64 at the outer one, and one in place of the rest.
+    // Of each stack 1,008 frames at the inner end, 16 at the outer one, and one in place of the
+    // rest; but no more than 512 frames for each of the 100 sites and of the reserved ones, plus
+    // 65,536, all together. 16 frames at each end are kept even then.
+    let all = (100 + FIRST_SITE as usize) * 512 + (64 << 10);
+    assert_eq!(all, 118_272);
     assert_eq!(kept("app::f", "src/main.rs"), [1_025; 100]);
-    // 1,024 frames for each of the 100 sites and of the reserved ones, plus 65,536.
-    let all = (100 + FIRST_SITE as usize) * 1_024 + (64 << 10);
-    assert_eq!(all, 171_008);
     // 200 bytes of a name and 400 of a file count as two more frames.
     let (name, file) = (
         format!("app::{}", "f".repeat(195)),
         format!("src/{}.rs", "m".repeat(393)),
     );
-    let mut expected = vec![1_025; 59];
-    expected.push((all - 59 * 3 * 960) / 3 + 65);
-    // 64 frames at each end are kept even if everything else was used up.
-    expected.extend([129; 40]);
+    let mut expected = vec![1_025; 39];
+    expected.push((all - 39 * 3 * 1_008) / 3 + 17);
+    expected.extend([33; 60]);
     assert_eq!(kept(&name, &file), expected);
 }
 
@@ -206,6 +206,6 @@ fn a_stack_that_is_too_long_keeps_its_outermost_frames_and_their_owner() {
         .map(|frame| name(*frame))
         .collect();
     assert_eq!(stack.len(), 1_025);
-    assert_eq!((stack[0], stack[64]), (MAIN.0, "(frames omitted)"));
+    assert_eq!((stack[0], stack[16]), (MAIN.0, "(frames omitted)"));
     assert_eq!(site.owner.map(name), Some(MAIN.0));
 }
