@@ -4,6 +4,7 @@ mod arenas;
 mod data;
 mod held;
 mod real;
+mod schema;
 mod terminal;
 mod wasm;
 
