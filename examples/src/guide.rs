@@ -32,6 +32,7 @@ pages! {
     limits "docs/src/limits.md"
     peak "docs/src/peak.md"
     pull_requests "docs/src/pull-requests.md"
+    reports "docs/src/reports.md"
     services "docs/src/services.md"
     snapshots "docs/src/snapshots.md"
     tests "docs/src/tests.md"

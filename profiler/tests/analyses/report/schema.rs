@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-const FILE: &str = "../docs/src/report.schema.json";
+const FILE: &str = "../docs/src/json/report.schema.json";
 
 /// What was seen in one place of the documents.
 #[derive(Default)]
