@@ -112,8 +112,9 @@ impl Run {
     #[track_caller]
     fn grew_says(&self, words: &[&str]) {
         let mut lines = self.summary.lines();
-        let line = lines.find(|line| line.trim_start().starts_with("grew"));
-        let line = line.unwrap_or_else(|| panic!("nothing grew in\n{}", self.summary));
+        let line = lines
+            .find(|line| line.trim_start().starts_with("grew"))
+            .unwrap_or_else(|| panic!("nothing grew in\n{}", self.summary));
         let said = format!("{line} {}", lines.next().unwrap_or_default());
         for word in words {
             assert!(said.contains(word), "{word:?} is not in\n{}", self.summary);
@@ -544,9 +545,11 @@ fn the_table_of_the_guide_has_a_row_for_each_program() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let table = std::fs::read_to_string(root.join("../../docs/src/reports.md")).expect("the page");
     for file in std::fs::read_dir(root.join("src/bin")).expect("the programs") {
-        let name = file.expect("a file").file_name();
-        let name = name.to_string_lossy();
-        let program = name.trim_end_matches(".rs");
+        let file = file.expect("a file").path();
+        let program = file
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .expect("a name");
         let is_there = program == "report_heapglass" || table.contains(&format!("\n| {program} |"));
         assert!(is_there, "{program} is not in the table");
     }

@@ -76,7 +76,7 @@ impl<'a> AtMoment<'a> {
     fn is_at_end(&self) -> bool {
         let moment = self.snapshot.moment();
         let duration_ns = self.profile.process().duration_ns;
-        moment.label == "exit" || moment.time_ns >= duration_ns - duration_ns / NEAR_END
+        moment.is_exit() || moment.time_ns >= duration_ns - duration_ns / NEAR_END
     }
 
     /// Returns `true` if the program's peak came after this moment and is more than 1 % larger.

@@ -152,8 +152,7 @@ fn grown<'a>(profile: &Profile, groups: &'a [Group]) -> Vec<(&'a Group, Growth)>
     let tables = groups.iter().zip(&all).filter(|(group, _)| {
         let grows = |(other, _): &(&Group, Growth)| other.place.owner == group.place.owner;
         let is_known = found.iter().any(|(known, _)| std::ptr::eq(*known, *group));
-        let is_table = is_table(profile, group);
-        is_table && !is_known && found.iter().any(grows)
+        !is_known && found.iter().any(grows) && is_table(profile, group)
     });
     let tables: Vec<_> = tables
         .filter_map(|(group, moments)| Some((group, doubling(moments)?)))
@@ -338,7 +337,7 @@ fn end_ns(profile: &Profile) -> u64 {
     let last_checkpoint = profile.checkpoints().last();
     let after = last_checkpoint.map_or(0, |checkpoint| checkpoint.time_ns);
     let snapshots = profile.snapshots().iter().map(Snapshot::moment);
-    let at_exit = snapshots.filter(|moment| moment.label == "exit" && moment.time_ns >= after);
+    let at_exit = snapshots.filter(|moment| moment.is_exit() && moment.time_ns >= after);
     let at_exit = at_exit.map(|moment| moment.time_ns).max();
     at_exit.unwrap_or(profile.process().duration_ns)
 }

@@ -75,7 +75,7 @@ pub struct Advice {
     /// The findings, by [list](SavesOf), the largest saving of each first. Refused requests come
     /// before them, and what saves nothing after them.
     pub findings: Vec<Finding>,
-    /// What grew until the program stopped and was then freed, the most bytes first.
+    /// Growth that went on until the program stopped and was then freed, the most bytes first.
     pub grew: Vec<Grown>,
 }
 

@@ -565,7 +565,7 @@ impl Drop for Reader {
 fn moment(answer: &ExchangeValue, recording: &Recording) -> Moment {
     let label = match answer.trigger {
         snapshot_trigger::PEAK => "peak".to_owned(),
-        snapshot_trigger::EXIT => "exit".to_owned(),
+        snapshot_trigger::EXIT => Moment::EXIT.to_owned(),
         snapshot_trigger::SIGNAL => "signal".to_owned(),
         _ => recording
             .string(answer.label)

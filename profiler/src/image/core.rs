@@ -10,9 +10,10 @@ mod build_id;
 mod memory;
 mod notes;
 
+use super::elf::{self, ELF_BYTES, HEADER_BYTES, ProgramHeader};
 use super::error::Kind;
 use super::maps::{self, Mapping};
-use super::{Image, LoadedFile, word_at};
+use super::{Image, LoadedFile, number_at, word_at};
 use memory::{Backing, CoreMemory, Load};
 use notes::{MappedFile, Notes};
 use std::collections::HashMap;
@@ -22,16 +23,11 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
-const ELF_BYTES: usize = 64;
-const HEADER_BYTES: usize = 56;
 const SECTION_BYTES: usize = 64;
 /// Segments that are read of one core. Linux allows 65,530 mappings unless it is told otherwise.
 const MOST_SEGMENTS: u64 = 1 << 20;
 const TYPE_CORE: u16 = 4;
 const MACHINE_X86_64: u16 = 62;
-const LOAD: u32 = 1;
-const NOTE: u32 = 4;
-const WRITABLE: u32 = 2;
 /// The number of segments is in the first section header (`PN_XNUM`).
 const MANY: u16 = 0xffff;
 
@@ -92,18 +88,15 @@ pub(super) fn open(path: &Path, binary: Option<&Path>) -> Result<Image, Kind> {
     let headers = headers(&file, bytes)?;
     let (loads, mut mappings) = segments(&headers, bytes)?;
     let mut notes = Notes::default();
-    for header in headers.chunks_exact(HEADER_BYTES) {
-        if number(header, 0) == NOTE {
-            let place = word_at(header, 8)..word_at(header, 8).saturating_add(word_at(header, 32));
-            notes.read(&file, place)?;
-        }
+    for header in headers.iter().filter(|header| header.kind == elf::NOTE) {
+        let end = header.offset.saturating_add(header.bytes_in_file);
+        notes.read(&file, header.offset..end)?;
     }
     name_mappings(&mut mappings, &notes.files);
     let is_heap = |load: &Load| {
-        let mapping = mappings
-            .iter()
-            .find(|mapping| mapping.range.start == load.range.start);
-        mapping.is_some_and(Mapping::is_anonymous)
+        let start = |mapping: &Mapping| mapping.range.start;
+        let found = mappings.binary_search_by_key(&load.range.start, start);
+        found.is_ok_and(|at| mappings[at].is_anonymous())
     };
     if !loads.iter().any(is_heap) {
         return Err(Kind::Filtered);
@@ -131,31 +124,32 @@ pub(super) fn open(path: &Path, binary: Option<&Path>) -> Result<Image, Kind> {
 }
 
 /// Reads the program headers.
-fn headers(file: &File, bytes: u64) -> Result<Vec<u8>, Kind> {
-    let mut elf = [0; ELF_BYTES];
+fn headers(file: &File, bytes: u64) -> Result<Vec<ProgramHeader>, Kind> {
+    let mut first = [0; ELF_BYTES];
     let start = bytes.min(ELF_BYTES as u64) as usize;
-    file.read_exact_at(&mut elf[..start], 0)
+    file.read_exact_at(&mut first[..start], 0)
         .map_err(Kind::Read)?;
-    if let Some(kind) = compression(&elf) {
+    if let Some(kind) = compression(&first) {
         return Err(kind);
     }
-    if start < ELF_BYTES || !elf.starts_with(b"\x7fELF\x02\x01") || half(&elf, 16) != TYPE_CORE {
+    if start < ELF_BYTES || !first.starts_with(b"\x7fELF\x02\x01") || half(&first, 16) != TYPE_CORE
+    {
         return Err(Kind::NotACore);
     }
-    if half(&elf, 18) != MACHINE_X86_64 {
-        return Err(Kind::OtherMachine(half(&elf, 18)));
+    if half(&first, 18) != MACHINE_X86_64 {
+        return Err(Kind::OtherMachine(half(&first, 18)));
     }
-    let mut count = u64::from(half(&elf, 56));
-    if half(&elf, 56) == MANY {
+    let mut count = u64::from(half(&first, 56));
+    if half(&first, 56) == MANY {
         let mut section = [0; SECTION_BYTES];
-        let is_read = file.read_exact_at(&mut section, word_at(&elf, 40));
+        let is_read = file.read_exact_at(&mut section, word_at(&first, 40));
         is_read.map_err(|_| Kind::Damaged("its first section header cannot be read"))?;
-        count = u64::from(number(&section, 44));
+        count = u64::from(number_at(&section, 44));
     }
-    if half(&elf, 54) as usize != HEADER_BYTES || count > MOST_SEGMENTS {
+    if half(&first, 54) as usize != HEADER_BYTES || count > MOST_SEGMENTS {
         return Err(Kind::Damaged("its program headers are not those of a core"));
     }
-    let place = word_at(&elf, 32);
+    let place = word_at(&first, 32);
     let all = count * HEADER_BYTES as u64;
     if place.checked_add(all).is_none_or(|end| end > bytes) {
         return Err(Kind::Truncated {
@@ -166,23 +160,23 @@ fn headers(file: &File, bytes: u64) -> Result<Vec<u8>, Kind> {
     let mut headers = vec![0; all as usize];
     file.read_exact_at(&mut headers, place)
         .map_err(Kind::Read)?;
-    Ok(headers)
+    Ok(elf::parsed(&headers))
 }
 
 /// Returns the memory that the core has, and all mappings, both in the order of their addresses.
-fn segments(headers: &[u8], bytes: u64) -> Result<(Vec<Load>, Vec<Mapping>), Kind> {
+fn segments(headers: &[ProgramHeader], bytes: u64) -> Result<(Vec<Load>, Vec<Mapping>), Kind> {
     let (mut loads, mut mappings) = (Vec::new(), Vec::new());
     let (mut missing_bytes, mut all_bytes) = (0_u64, 0_u64);
-    for header in headers.chunks_exact(HEADER_BYTES) {
-        let [offset, start, in_file, in_memory] = [8, 16, 32, 40].map(|at| word_at(header, at));
-        if number(header, 0) == LOAD || number(header, 0) == NOTE {
+    for header in headers {
+        let (offset, start, in_file) = (header.offset, header.address, header.bytes_in_file);
+        if matches!(header.kind, elf::LOAD | elf::NOTE) {
             let end = offset.saturating_add(in_file);
             all_bytes = all_bytes.max(end);
             missing_bytes =
                 missing_bytes.saturating_add(in_file.min(end - bytes.clamp(offset, end)));
         }
-        let end = start.checked_add(in_memory);
-        let Some(end) = end.filter(|end| number(header, 0) == LOAD && start < *end) else {
+        let end = start.checked_add(header.bytes);
+        let Some(end) = end.filter(|end| header.kind == elf::LOAD && start < *end) else {
             continue;
         };
         if in_file > 0 {
@@ -193,7 +187,7 @@ fn segments(headers: &[u8], bytes: u64) -> Result<(Vec<Load>, Vec<Mapping>), Kin
         }
         mappings.push(Mapping {
             range: start..end,
-            is_writable: number(header, 4) & WRITABLE != 0,
+            is_writable: header.is_writable,
             is_private: true,
             ..Mapping::default()
         });
@@ -257,12 +251,10 @@ fn name_mappings(mappings: &mut Vec<Mapping>, files: &[MappedFile]) {
 fn loaded_files(memory: &CoreMemory, mappings: &[Mapping], headers: u64) -> Vec<LoadedFile> {
     let read = |address: u64, buffer: &mut [u8]| memory.read_own(address, buffer);
     let images = maps::images(mappings, &read);
+    let bases = maps::bases(mappings);
     let mut files = Vec::new();
     for (path, bias) in images.files {
-        let first = mappings.iter().find(|mapping| {
-            mapping.offset == 0 && mapping.name.trim_end_matches(" (deleted)") == path
-        });
-        let base = first.map_or(0, |mapping| mapping.range.start);
+        let base = bases.get(path.as_str()).copied().unwrap_or(0);
         let build_id = build_id::in_memory(base, &read).unwrap_or_default();
         files.push(LoadedFile {
             path,
@@ -272,7 +264,7 @@ fn loaded_files(memory: &CoreMemory, mappings: &[Mapping], headers: u64) -> Vec<
     }
     let mut at = mappings.iter();
     let executable = at.find(|mapping| mapping.range.contains(&headers));
-    let executable = executable.map(|mapping| mapping.name.trim_end_matches(" (deleted)"));
+    let executable = executable.map(Mapping::path);
     if let Some(at) = files
         .iter()
         .position(|file| Some(file.path.as_str()) == executable)
@@ -345,9 +337,4 @@ fn same_build(path: &Path, loaded: &LoadedFile) -> Result<File, String> {
 fn half(bytes: &[u8], at: usize) -> u16 {
     let half = bytes.get(at..).and_then(<[u8]>::first_chunk::<2>);
     half.map_or(0, |half| u16::from_le_bytes(*half))
-}
-
-fn number(bytes: &[u8], at: usize) -> u32 {
-    let number = bytes.get(at..).and_then(<[u8]>::first_chunk::<4>);
-    number.map_or(0, |number| u32::from_le_bytes(*number))
 }

@@ -1,18 +1,13 @@
 //! The mappings of a process, from `/proc/PID/smaps`, and the segments of its executable and
 //! libraries.
 
+use super::elf::{self, ProgramHeader, Read};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
 /// Mappings that are read of one process. Linux allows 65,530 unless it is told otherwise.
 const MOST_MAPPINGS: usize = 1 << 20;
-/// Program headers that are read of one image.
-const MOST_HEADERS: u16 = 64;
-const HEADER_BYTES: usize = 56;
-const ELF_BYTES: usize = 64;
-const LOAD: u32 = 1;
-const TLS: u32 = 7;
-const WRITABLE: u32 = 2;
 const PAGE: u64 = 4096;
 
 /// A mapping.
@@ -34,6 +29,11 @@ impl Mapping {
     /// Returns `true` for memory that the program can write and that belongs to no file.
     pub(crate) fn is_anonymous(&self) -> bool {
         self.is_writable && self.is_private && self.inode == 0
+    }
+
+    /// Returns the path of the file, also if the file was deleted.
+    pub(super) fn path(&self) -> &str {
+        self.name.trim_end_matches(" (deleted)")
     }
 }
 
@@ -90,55 +90,53 @@ pub(crate) struct Images {
     pub(crate) tls_bytes: u64,
 }
 
+/// Returns the address of the first page of each mapped file, by its name without the remark that
+/// it was deleted.
+pub(super) fn bases(mappings: &[Mapping]) -> HashMap<&str, u64> {
+    let named = mappings.iter().filter(|mapping| !mapping.name.is_empty());
+    let first = named.filter(|mapping| mapping.offset == 0);
+    let mut bases = HashMap::new();
+    for mapping in first {
+        bases.entry(mapping.path()).or_insert(mapping.range.start);
+    }
+    bases
+}
+
 /// Reads the program headers of the images from memory: a file may be gone, memory is not.
-pub(crate) fn images(
-    mappings: &[Mapping],
-    read: &dyn Fn(u64, &mut [u8]) -> std::io::Result<()>,
-) -> Images {
+pub(crate) fn images(mappings: &[Mapping], read: Read<'_>) -> Images {
     let mut images = Images::default();
     let first = mappings.iter();
     let first = first.filter(|mapping| mapping.inode != 0 && mapping.offset == 0);
     for mapping in first.filter(|mapping| mapping.is_private) {
-        let base = mapping.range.start;
-        let mut elf = [0; ELF_BYTES];
-        if read(base, &mut elf).is_err() || !elf.starts_with(b"\x7fELF\x02\x01") {
-            continue;
+        if let Some(headers) = elf::program_headers(mapping.range.start, read) {
+            add_segments(&mut images, mappings, mapping, &headers);
         }
-        let half = |at: usize| u16::from_le_bytes([elf[at], elf[at + 1]]);
-        let headers_at = word(&elf, 32);
-        let count = half(56);
-        if half(54) as usize != HEADER_BYTES || count > MOST_HEADERS || headers_at > 1 << 20 {
-            continue;
-        }
-        let mut headers = vec![0; HEADER_BYTES * count as usize];
-        if read(base + headers_at, &mut headers).is_err() {
-            continue;
-        }
-        add_segments(&mut images, mappings, mapping, &headers);
     }
     images
 }
 
-fn add_segments(images: &mut Images, all: &[Mapping], mapping: &Mapping, headers: &[u8]) {
-    let kind = |header: &[u8]| u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
-    let flags = |header: &[u8]| u32::from_le_bytes([header[4], header[5], header[6], header[7]]);
-    let headers = headers.as_chunks::<HEADER_BYTES>().0;
-    let loaded = headers.iter().filter(|header| kind(*header) == LOAD);
-    let Some(lowest) = loaded.clone().map(|header| word(header, 16)).min() else {
+fn add_segments(
+    images: &mut Images,
+    all: &[Mapping],
+    mapping: &Mapping,
+    headers: &[ProgramHeader],
+) {
+    let Some(first) = elf::first_page(headers) else {
         return;
     };
-    let bias = mapping.range.start.wrapping_sub(lowest & !(PAGE - 1));
-    let path = mapping.name.trim_end_matches(" (deleted)");
+    let bias = mapping.range.start.wrapping_sub(first);
+    let path = mapping.path();
     images.files.push((path.to_owned(), bias));
     let name = Path::new(path).file_name().unwrap_or_default();
     let name = name.to_string_lossy();
-    for header in loaded.filter(|header| flags(*header) & WRITABLE != 0) {
-        let start = bias.wrapping_add(word(header, 16));
-        let end = start.saturating_add(word(header, 40));
+    let of_kind = |kind: u32| headers.iter().filter(move |header| header.kind == kind);
+    for header in of_kind(elf::LOAD).filter(|header| header.is_writable) {
+        let start = bias.wrapping_add(header.address);
+        let end = start.saturating_add(header.bytes);
         // A program may have mapped the file as data too. Then its segments are elsewhere.
         let is_there = all.iter().any(|of| {
             let at = start.wrapping_sub(of.range.start).wrapping_add(of.offset);
-            of.inode == mapping.inode && of.range.contains(&start) && at == word(header, 8)
+            of.inode == mapping.inode && of.range.contains(&start) && at == header.offset
         });
         if is_there {
             images
@@ -146,16 +144,11 @@ fn add_segments(images: &mut Images, all: &[Mapping], mapping: &Mapping, headers
                 .push((start..end, name.clone().into_owned()));
         }
     }
-    for header in headers.iter().filter(|header| kind(*header) == TLS) {
-        let alignment = word(header, 48).clamp(1, PAGE);
-        let bytes = word(header, 40).min(1 << 30).next_multiple_of(alignment) + alignment;
+    for header in of_kind(elf::TLS) {
+        let alignment = header.alignment.clamp(1, PAGE);
+        let bytes = header.bytes.min(1 << 30).next_multiple_of(alignment) + alignment;
         images.tls_bytes = images.tls_bytes.saturating_add(bytes);
     }
-}
-
-fn word(bytes: &[u8], at: usize) -> u64 {
-    let word = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>);
-    word.map_or(0, |word| u64::from_le_bytes(*word))
 }
 
 #[cfg(test)]
@@ -196,7 +189,7 @@ nonsense
         for fill in [0, 1, 7, 0xff] {
             let read = |_: u64, buffer: &mut [u8]| {
                 buffer.fill(fill);
-                if buffer.len() == ELF_BYTES {
+                if buffer.len() == elf::ELF_BYTES {
                     buffer[..6].copy_from_slice(b"\x7fELF\x02\x01");
                     buffer[32..40].copy_from_slice(&64_u64.to_le_bytes());
                     buffer[54..58].copy_from_slice(&[56, 0, 64, 0]);

@@ -8,6 +8,7 @@
 //! | module | what |
 //! |---|---|
 //! | `core` | reads core files |
+//! | `elf` | program headers of loaded files |
 //! | `glibc` | finds the blocks of glibc's malloc |
 //! | `maps` | mappings, and what the headers of loaded files say |
 //! | `roots` | the memory outside the heap that may point into it |
@@ -18,6 +19,7 @@
 //! A wrong heap is worse than none, so what does not add up is an error.
 
 mod core;
+mod elf;
 mod error;
 mod glibc;
 pub(crate) mod maps;
@@ -139,6 +141,12 @@ impl fmt::Debug for Image {
             .field("files", &self.files)
             .finish_non_exhaustive()
     }
+}
+
+/// Returns the number of four bytes at an offset of some bytes; 0 beyond them.
+fn number_at(bytes: &[u8], at: usize) -> u32 {
+    let number = bytes.get(at..).and_then(<[u8]>::first_chunk::<4>);
+    number.map_or(0, |number| u32::from_le_bytes(*number))
 }
 
 /// Returns the word at an offset of some bytes; 0 beyond them.

@@ -20,7 +20,7 @@ use tracking_alloc_recording::{
 
 /// The label of the snapshot, which every view shows beside its figures.
 const LABEL: &str = "core: glibc's malloc, usable sizes, self-check passed";
-/// What the figures of the recording around the snapshot mean.
+/// The meaning of the figures around the snapshot.
 const NOT_RECORDED: &str = "nothing was recorded before this moment: peak, total and live bytes are those of the blocks that were found, and what was freed before is not known";
 /// The moment of the snapshot, which is the largest that is known.
 const PEAK: Clock = Clock::new(1, 0);

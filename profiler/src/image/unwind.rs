@@ -1,6 +1,6 @@
 //! Unwinds the stacks of an image by the rules of `.eh_frame`, which are read from its memory.
 
-use super::{Image, word_at};
+use super::{Image, elf, maps};
 use crate::typed::Frame;
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, LittleEndian, Register, RegisterRule,
@@ -14,10 +14,6 @@ const MOST_FRAMES: usize = 1024;
 const MOST_FRAMES_OF_ALL: usize = 1 << 18;
 /// Bytes of a module's rules that are read.
 const MOST_BYTES: u64 = 256 << 20;
-const EH_FRAME_HEADER: u32 = 0x6474_e550;
-const ELF_BYTES: usize = 64;
-const HEADER_BYTES: usize = 56;
-const MOST_HEADERS: usize = 64;
 /// Numbers of registers in DWARF.
 const STACK_POINTER: usize = 7;
 const PROGRAM_COUNTER: usize = 16;
@@ -32,6 +28,7 @@ struct Rules {
 
 /// Returns the frames of all threads, the innermost first.
 pub(super) fn frames(image: &Image) -> Vec<Frame> {
+    let bases = maps::bases(&image.mappings);
     let mut rules: HashMap<u64, Option<Rules>> = HashMap::new();
     let mut frames = Vec::new();
     for thread in &image.threads {
@@ -48,7 +45,8 @@ pub(super) fn frames(image: &Image) -> Vec<Frame> {
             };
             // The call is before the return address.
             frame.lookup = counter - u64::from(!is_exact);
-            let Some(base) = base_of(image, frame.lookup) else {
+            let mapping = image.mapping(frame.lookup);
+            let Some(&base) = mapping.and_then(|mapping| bases.get(mapping.path())) else {
                 break;
             };
             let rules = rules.entry(base).or_insert_with(|| read(image, base));
@@ -71,31 +69,13 @@ pub(super) fn frames(image: &Image) -> Vec<Frame> {
     frames
 }
 
-/// Returns the address at which the file of an address in code is mapped.
-fn base_of(image: &Image, address: u64) -> Option<u64> {
-    let name = &image.mapping(address)?.name;
-    let mut mappings = image.mappings.iter();
-    let first = mappings.find(|of| of.offset == 0 && !name.is_empty() && of.name == *name)?;
-    Some(first.range.start)
-}
-
 fn read(image: &Image, base: u64) -> Option<Rules> {
-    let mut elf = [0; ELF_BYTES];
-    image.memory.read(base, &mut elf).ok()?;
-    let count = usize::from(u16::from_le_bytes([elf[56], elf[57]]));
-    if !elf.starts_with(b"\x7fELF\x02\x01") || count > MOST_HEADERS {
-        return None;
-    }
-    let mut headers = vec![0; count * HEADER_BYTES];
-    let at = base.checked_add(word_at(&elf, 32))?;
-    image.memory.read(at, &mut headers).ok()?;
-    let kind = |header: &[u8]| word_at(header, 0) as u32;
-    let headers = || headers.chunks_exact(HEADER_BYTES);
-    let loaded = headers().filter(|header| kind(header) == 1);
-    let lowest = loaded.map(|header| word_at(header, 16)).min()? & !4095;
-    let place = headers().find(|header| kind(header) == EH_FRAME_HEADER)?;
-    let header_at = base.wrapping_add(word_at(place, 16).wrapping_sub(lowest));
-    let header = bytes(image, header_at..header_at.checked_add(word_at(place, 40))?)?;
+    let headers = elf::program_headers(base, &|at, buffer| image.memory.read(at, buffer))?;
+    let first = elf::first_page(&headers)?;
+    let mut all = headers.iter();
+    let place = all.find(|header| header.kind == elf::EH_FRAME_HEADER)?;
+    let header_at = base.wrapping_add(place.address.wrapping_sub(first));
+    let header = bytes(image, header_at..header_at.checked_add(place.bytes)?)?;
     let bases = BaseAddresses::default().set_eh_frame_hdr(header_at);
     let parsed = EhFrameHdr::new(&header, LittleEndian).parse(&bases, 8);
     let gimli::Pointer::Direct(frames_at) = parsed.ok()?.eh_frame_ptr() else {

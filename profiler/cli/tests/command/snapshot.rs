@@ -118,7 +118,7 @@ fn what_has_no_snapshot_says_why() {
     assert!(place.files(".hgs").is_empty());
 }
 
-/// What a core file lacks is said by the library's tests; the command refuses what has no effect.
+/// Errors about the core file itself are tested in the library.
 #[test]
 fn flags_of_running_programs_are_refused_for_a_core_file() {
     let place = Place::new();

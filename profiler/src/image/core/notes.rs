@@ -1,8 +1,7 @@
 //! The notes of a core file: threads, mapped files, and where the executable is.
 
 use super::super::error::Kind;
-use super::super::{Registers, Thread, word_at};
-use super::number;
+use super::super::{Registers, Thread, number_at, word_at};
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -60,7 +59,7 @@ impl Notes {
                 return Ok(());
             }
             file.read_exact_at(&mut header, at).map_err(Kind::Read)?;
-            let [name, length, kind] = [0, 4, 8].map(|at| number(&header, at));
+            let [name, length, kind] = [0, 4, 8].map(|at| number_at(&header, at));
             let padded = |bytes: u32| u64::from(bytes).next_multiple_of(4);
             let contents = at + 12 + padded(name);
             at = contents + padded(length);
@@ -76,7 +75,7 @@ impl Notes {
                 STATUS if self.threads.len() < MOST_THREADS => {
                     self.threads.extend(thread(&read(STATUS_BYTES as u64)?));
                 }
-                PROCESS => self.process = number(&read(64)?, PROCESS_AT),
+                PROCESS => self.process = number_at(&read(64)?, PROCESS_AT),
                 AUXILIARY => {
                     let bytes = read(4096)?;
                     let mut pairs = bytes.chunks_exact(16);
@@ -97,7 +96,7 @@ fn thread(status: &[u8]) -> Option<Thread> {
     }
     let register = |at: usize| word_at(status, REGISTERS_AT + 8 * at);
     Some(Thread {
-        id: number(status, THREAD_AT),
+        id: number_at(status, THREAD_AT),
         registers: Registers(REGISTERS.map(register)),
         thread_pointer: register(FS_BASE),
     })

@@ -47,7 +47,7 @@ impl Lists {
     }
 }
 
-/// How the links of lists are stored.
+/// The form in which the links of lists are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Links {
     /// With the address of the link, shifted by 12 bits: since 2.32.

@@ -13,7 +13,7 @@ use std::path::Path;
 
 const FILE: &str = "../docs/src/json/report.schema.json";
 
-/// What was seen in one place of the documents.
+/// The values that were seen in one place of the documents.
 #[derive(Default)]
 struct Shape {
     types: BTreeSet<&'static str>,

@@ -39,6 +39,16 @@ pub struct Moment {
     pub pause_ns: u64,
 }
 
+impl Moment {
+    /// The label of snapshots that were taken when the program ended.
+    pub const EXIT: &str = "exit";
+
+    /// Returns `true` if the snapshot was taken when the program ended.
+    pub fn is_exit(&self) -> bool {
+        self.label == Moment::EXIT
+    }
+}
+
 /// The knowledge about the blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -96,6 +96,7 @@ fn write_row(to: *mut Row, row: Row) {
             some => (&raw mut (*to).limit).write(some),
         }
     }
+    // SAFETY: `to` is valid for writes.
     let state_at = unsafe { &raw mut (*to).state };
     match state {
         State::Half(part) => {
@@ -111,6 +112,7 @@ fn write_row(to: *mut Row, row: Row) {
                 }
             }
         }
+        // SAFETY: `to` is valid for writes.
         state => unsafe { state_at.write(state) },
     }
 }
