@@ -60,6 +60,9 @@ fn exactness(profile: &Profile, options: &CallTreeOptions) -> String {
         let broken = arenas.any(|arena| imbalance(arena).is_some());
         return exact(!broken && profile.lost().records == 0);
     }
+    if !profile.process().state.is_recorded() {
+        return "found in memory, not recorded".to_owned();
+    }
     if !capture.is_exact() {
         return format!("estimated in mode {}", printable(&capture.mode));
     }

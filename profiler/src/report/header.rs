@@ -15,7 +15,7 @@ use crate::units::{Bytes, Count, Nanos, Share, counted, joined, printable};
 
 /// `shop: peak 23.3 MiB in 296,147 blocks, at 74.7 ms (exact); total 31.3 MiB; at exit 544 B`
 pub(super) fn write_brief(page: &mut Page<'_>, profile: &Profile) {
-    if profile.process().state == State::NotRecorded {
+    if !profile.process().state.is_recorded() {
         let found = amount(profile, "live", false);
         return page.heading(&format!("{}: {found} found", named(profile)));
     }
@@ -412,7 +412,7 @@ pub(super) fn reallocs(figures: &Figures) -> Option<String> {
 /// Formats the time of the peak and its error bound: `, at 94.5 ms (exact)`.
 fn peak(profile: &Profile) -> String {
     let capture = profile.capture();
-    if profile.process().state == State::NotRecorded {
+    if !profile.process().state.is_recorded() {
         return String::new();
     }
     let when = if capture.peak_time_ns > 0 {

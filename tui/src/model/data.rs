@@ -141,6 +141,12 @@ impl Data {
     /// Describes how exact the peak is, from long to short.
     pub(crate) fn peak_exactness(&self) -> Vec<String> {
         let capture = self.profile.capture();
+        if !self.profile.process().state.is_recorded() {
+            return vec![
+                "not known: nothing was recorded".to_owned(),
+                "not known".to_owned(),
+            ];
+        }
         if !self.profile.counts_exactly(Measure::Peak) {
             let interval = Measure::Peak.interval(self.profile.totals());
             return match interval.map(|interval| Measure::Peak.ends(interval)) {

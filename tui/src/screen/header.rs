@@ -237,6 +237,7 @@ fn exactness(measure: Measure, data: &Data) -> String {
         });
     }
     match (measure, profile.capture().peak_error_bytes) {
+        _ if !profile.process().state.is_recorded() => String::new(),
         (Measure::Peak, 0) => " (exact)".to_owned(),
         (Measure::Peak, bound) => format!(" (within {})", Bytes(bound)),
         _ => String::new(),

@@ -214,6 +214,14 @@ pub enum State {
     Unknown,
 }
 
+impl State {
+    /// Returns `true` unless the figures are those that a snapshot found, of which there is no
+    /// peak and no error bound.
+    pub fn is_recorded(self) -> bool {
+        self != State::NotRecorded
+    }
+}
+
 /// The settings and the circumstances of the recording.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]

@@ -180,7 +180,7 @@ fn sum(rows: &[Row]) -> Figures {
 fn exact(profile: &Profile) -> bool {
     let lost = profile.lost();
     let clean = lost.untracked_blocks == 0 && lost.torn == 0 && lost.damaged == 0;
-    profile.capture().is_exact() && clean
+    profile.capture().is_exact() && profile.process().state.is_recorded() && clean
 }
 
 /// The name of a type in full; null when nothing tells.

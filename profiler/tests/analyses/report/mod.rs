@@ -55,6 +55,30 @@ fn golden(name: &str, text: &str) {
 }
 
 #[test]
+fn what_was_found_in_a_program_that_was_not_recorded_is_no_exact_peak() {
+    let mut profile = fixture::profile();
+    let is_said = |profile: &Profile| {
+        let mut svg = Vec::new();
+        let tree = CallTreeOptions::default();
+        flamegraph::write_svg(profile, &tree.into(), &mut svg).expect("writing to memory");
+        let svg = String::from_utf8(svg).expect("text");
+        let json = json(profile, &ReportOptions::default());
+        let text = text(profile, &ReportOptions::default());
+        [
+            json["exact"] == true,
+            text.lines()
+                .next()
+                .is_some_and(|line| line.contains("peak")),
+            svg.contains("exact"),
+        ]
+    };
+    profile.parts().capture.peak_error_bytes = 0;
+    assert_eq!(is_said(&profile), [true; 3]);
+    profile.parts().process.state = State::NotRecorded;
+    assert_eq!(is_said(&profile), [false; 3]);
+}
+
+#[test]
 fn every_face_adds_up_to_the_same_totals() {
     let profile = fixture::profile();
     for measure in Measure::COUNTED {

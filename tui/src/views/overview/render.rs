@@ -75,6 +75,7 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     let figures = data.profile.totals();
     let live = match data.profile.process().state {
         State::Running => "live now",
+        State::NotRecorded => "found",
         _ => "at exit",
     };
     let rows = [
