@@ -318,6 +318,7 @@ fn place<'a>(
 }
 
 /// Evaluates an expression to an address. `first` is on the stack at its start.
+#[cfg(target_os = "linux")]
 pub(crate) fn evaluate<R: gimli::Reader<Offset = usize>>(
     evaluation: gimli::Evaluation<R>,
     frame: &Frame,

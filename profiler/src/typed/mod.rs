@@ -44,6 +44,7 @@ use heapglass_profile::internal::{
     Identity, ModuleRef, Slice, ThreadLocals, normal, path_and_arguments, short,
     with_debug_information,
 };
+#[cfg(target_os = "linux")]
 pub(crate) use locals::evaluate;
 pub use locals::{Frame, Stacks};
 use paths::Paths;

@@ -13,6 +13,7 @@ pub struct Error {
 enum Kind {
     NotInstalled,
     Unsupported,
+    #[cfg(any(recording, in_memory))]
     Other,
 }
 

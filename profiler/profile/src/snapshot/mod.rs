@@ -95,7 +95,6 @@ pub use crate::containers::{BlockKind, Header};
 pub use equal::{EqualBlocks, EqualValues};
 pub use futures::{FutureState, LargeLocal};
 pub use graph::{Cycle, Cycles, Holder, Reach};
-#[cfg(target_os = "linux")]
 pub use heap::{Block, Heap, HeapBuilder, MOST_BLOCKS, Root, RootKind};
 pub use inputs::{Input, TextsOfSite};
 pub use kept::{
