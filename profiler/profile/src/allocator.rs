@@ -10,7 +10,8 @@ const MOST_BYTES: u64 = 64 << 10;
 const MOST_REQUESTED: u64 = 1 << 62;
 
 /// An allocator whose size classes are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Allocator {
     /// The `malloc` of glibc.
@@ -24,11 +25,7 @@ pub enum Allocator {
 impl Allocator {
     /// Returns its name: `glibc`, `jemalloc` or `mimalloc`.
     pub fn name(self) -> &'static str {
-        match self {
-            Allocator::Glibc => "glibc",
-            Allocator::Jemalloc => "jemalloc",
-            Allocator::Mimalloc => "mimalloc",
-        }
+        self.into()
     }
 
     /// Returns the allocator of a shared library by the library's file name.

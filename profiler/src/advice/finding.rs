@@ -6,7 +6,10 @@ use serde::{Serialize, Serializer};
 use crate::profile::{Measure, Profile};
 
 /// A kind of finding. The names are the words of JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Kind {
@@ -94,33 +97,7 @@ impl Kind {
 
     /// Returns the word of JSON: `missing_capacity`.
     pub fn name(self) -> &'static str {
-        match self {
-            Kind::FailedRequest => "failed_request",
-            Kind::MissingCapacity => "missing_capacity",
-            Kind::Temporary => "temporary",
-            Kind::Growing => "growing",
-            Kind::Buffered => "buffered",
-            Kind::ValueTree => "value_tree",
-            Kind::SmallStrings => "small_strings",
-            Kind::Amplification => "amplification",
-            Kind::UnusedCapacity => "unused_capacity",
-            Kind::EmptyContainer => "empty_container",
-            Kind::DuplicateContent => "duplicate_content",
-            Kind::HeldBySmallPart => "held_by_small_part",
-            Kind::KeptByWeak => "kept_by_weak",
-            Kind::InputKept => "input_kept",
-            Kind::CouldBorrow => "could_borrow",
-            Kind::Untouched => "untouched",
-            Kind::Unreachable => "unreachable",
-            Kind::Cycle => "cycle",
-            Kind::SmallMap => "small_map",
-            Kind::LargeFuture => "large_future",
-            Kind::LargeVariant => "large_variant",
-            Kind::PinnedPages => "pinned_pages",
-            Kind::FreedTogether => "freed_together",
-            Kind::InPlaceFellBack => "in_place_fell_back",
-            Kind::AllocatorRounding => "allocator_rounding",
-        }
+        self.into()
     }
 
     /// Returns `true` if a finding of this kind names a problem, and no saving of its own.
@@ -138,7 +115,10 @@ impl Kind {
 /// other: a byte that is allocated once more is not a byte that stays.
 ///
 /// Findings are listed in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SavesOf {
@@ -163,12 +143,7 @@ impl SavesOf {
 
     /// Returns the word of JSON: `live`, `peak`, `resident` or `allocated`.
     pub fn name(self) -> &'static str {
-        match self {
-            SavesOf::Live => "live",
-            SavesOf::Peak => "peak",
-            SavesOf::Resident => "resident",
-            SavesOf::Allocated => "allocated",
-        }
+        self.into()
     }
 
     /// Returns the words after a saving: `of live bytes`, `at the peak`.
@@ -193,12 +168,14 @@ impl SavesOf {
 }
 
 /// The relation of a saving to the real one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Confidence {
     /// The saving to the byte.
     Exact,
     /// The change saves at least this.
+    #[strum(serialize = "bound")]
     AtLeast,
     /// The saving depends on something that the recording does not tell.
     Estimate,
@@ -207,11 +184,7 @@ pub enum Confidence {
 impl Confidence {
     /// Returns the word of JSON: `exact`, `bound` or `estimate`. A bound is a lower one.
     pub fn name(self) -> &'static str {
-        match self {
-            Confidence::Exact => "exact",
-            Confidence::AtLeast => "bound",
-            Confidence::Estimate => "estimate",
-        }
+        self.into()
     }
 
     /// Returns the words before a saving: `at least `, or nothing for an exact one.

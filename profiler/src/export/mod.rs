@@ -56,7 +56,8 @@ pub use crate::profile::notes;
 pub use metrics::{METRICS_CONTENT_TYPE, write_metrics};
 
 /// A format of another tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Format {
     /// Protocol buffers, compressed: `go tool pprof`, Parca, Pyroscope.
@@ -92,16 +93,7 @@ impl Format {
 
     /// Returns the word of the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Format::Pprof => "pprof",
-            Format::Dhat => "dhat",
-            Format::Speedscope => "speedscope",
-            Format::Firefox => "firefox",
-            Format::Folded => "folded",
-            Format::Json => "json",
-            Format::Csv => "csv",
-            Format::Html => "html",
-        }
+        self.into()
     }
 
     /// Returns the format of that name, or `None`.

@@ -36,7 +36,8 @@ use metadata::Declared;
 use runner::Started;
 
 /// A command of cargo.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 enum Verb {
     Run,
     Test,
@@ -46,12 +47,7 @@ enum Verb {
 
 impl Verb {
     fn name(self) -> &'static str {
-        match self {
-            Verb::Run => "run",
-            Verb::Test => "test",
-            Verb::Bench => "bench",
-            Verb::Build => "build",
-        }
+        self.into()
     }
 }
 

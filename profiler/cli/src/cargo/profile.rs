@@ -8,7 +8,8 @@ use toml::{Table, Value};
 use super::arguments::Arguments;
 
 /// The debug information that profiling needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(super) enum Debug {
     /// Names and lines of functions.
     Limited,
@@ -18,10 +19,7 @@ pub(super) enum Debug {
 
 impl Debug {
     fn name(self) -> &'static str {
-        match self {
-            Debug::Limited => "limited",
-            Debug::Full => "full",
-        }
+        self.into()
     }
 }
 

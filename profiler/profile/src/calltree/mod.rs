@@ -52,7 +52,8 @@ impl NodeId {
 }
 
 /// The meaning of the levels of a tree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Levels {
     /// Functions along the stack.
     #[default]
@@ -72,12 +73,7 @@ impl Levels {
 
     /// Returns the word of the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Levels::Stack => "stack",
-            Levels::Field => "field",
-            Levels::Type => "type",
-            Levels::Arena => "arena",
-        }
+        self.into()
     }
 }
 

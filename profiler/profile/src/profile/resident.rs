@@ -97,7 +97,8 @@ impl ResidentParts {
 }
 
 /// The largest part of a resident set that is much larger than the live bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum NotLive {
     /// Freed memory that the allocator keeps. Only a snapshot tells whether few live blocks pin it.
@@ -117,14 +118,7 @@ pub enum NotLive {
 impl NotLive {
     /// Returns the word of JSON.
     pub fn name(self) -> &'static str {
-        match self {
-            NotLive::Kept => "kept",
-            NotLive::Pinned(_) => "pinned",
-            NotLive::Free(_) => "free",
-            NotLive::Arenas => "arenas",
-            NotLive::Own => "own",
-            NotLive::Other => "other",
-        }
+        self.into()
     }
 
     /// Returns the sentence that leads on.

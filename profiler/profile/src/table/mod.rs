@@ -74,7 +74,8 @@ pub use type_name::{
 };
 
 /// The grouping of rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum By {
     /// The allocated type, the place in the data or the call, and the line that owns it. Sites that
     /// would read the same form one row.
@@ -139,19 +140,7 @@ impl By {
 
     /// Returns the word of the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            By::Site => "site",
-            By::Owner => "owner",
-            By::Function => "function",
-            By::Crate => "crate",
-            By::Module => "module",
-            By::Type => "type",
-            By::Field => "field",
-            By::Thread => "thread",
-            By::Phase => "phase",
-            By::Arena => "arena",
-            By::Holder => "holder",
-        }
+        self.into()
     }
 }
 

@@ -37,7 +37,8 @@ use column::TableWriter;
 use rows::{PhaseRow, RecordingRow, Rows, SampleRow, StackRow};
 
 /// A table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Table {
     /// Recordings, with their totals, labels and notes.
@@ -61,12 +62,7 @@ impl Table {
 
     /// Returns the name of the table, with which the names of its files begin.
     pub fn name(self) -> &'static str {
-        match self {
-            Table::Recordings => "recordings",
-            Table::Samples => "samples",
-            Table::Phases => "phases",
-            Table::Stacks => "stacks",
-        }
+        self.into()
     }
 }
 

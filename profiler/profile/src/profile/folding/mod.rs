@@ -12,7 +12,8 @@ use crate::parallel::in_parts;
 use std::collections::HashMap;
 
 /// The choice of frames of a stack that are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Frames {
     /// Runs of other people's frames as one each, recursion as one.
@@ -32,12 +33,7 @@ impl Frames {
 
     /// The word of the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Frames::Folded => "folded",
-            Frames::Own => "own",
-            Frames::All => "all",
-            Frames::Trimmed => "trimmed",
-        }
+        self.into()
     }
 }
 

@@ -50,7 +50,10 @@ impl Moment {
 }
 
 /// The knowledge about the blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Basis {
@@ -66,11 +69,7 @@ pub enum Basis {
 impl Basis {
     /// Returns the word of JSON: `types`, `shapes` or `sizes`.
     pub fn name(self) -> &'static str {
-        match self {
-            Basis::Types => "types",
-            Basis::Shapes => "shapes",
-            Basis::Sizes => "sizes",
-        }
+        self.into()
     }
 
     /// Returns what was known of the blocks, for people.
