@@ -1,7 +1,7 @@
 //! The start of a recording: at the first event of the process for which the environment is there,
 //! at the latest in the constructor of this library.
 
-use crate::{environment, exec, images, inner, loading, slots};
+use crate::{environment, exec, images, inner, linked, loading, slots};
 use heapglass_recorder::{Callers, InnerAllocator, Source, start_from_environment};
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
@@ -10,7 +10,7 @@ pub(crate) struct Malloc;
 
 impl Source for Malloc {
     fn inner() -> InnerAllocator {
-        if inner::is_libc() {
+        if inner::is_libc() && linked::name().is_none() {
             InnerAllocator::System
         } else {
             InnerAllocator::Other
@@ -18,7 +18,11 @@ impl Source for Malloc {
     }
 
     fn inner_name() -> &'static str {
-        if inner::is_libc() { "libc malloc" } else { "" }
+        match linked::name() {
+            _ if !inner::is_libc() => "",
+            Some(name) => name,
+            None => "libc malloc",
+        }
     }
 
     fn callers() -> Callers {
@@ -60,8 +64,11 @@ fn may_record() -> Option<bool> {
         exec::prepare(environment::take_out());
     }
     let may = !is_recorded;
-    if is_wanted && may && inner::is_in_front() {
-        slots::begin();
+    if is_wanted && may {
+        if inner::is_in_front() {
+            slots::begin();
+        }
+        linked::find();
     }
     ANSWER.store(if may { MAY } else { MAY_NOT }, Release);
     Some(may)
@@ -74,6 +81,8 @@ static CONSTRUCTOR: extern "C" fn() = constructor;
 extern "C" fn constructor() {
     loading::prepare();
     exec::find();
+    may_record();
+    linked::begin();
     start_from_environment::<Malloc>();
 }
 

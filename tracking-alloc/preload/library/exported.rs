@@ -19,7 +19,7 @@ use std::ptr::null_mut;
 
 /// Reports a new block, or a failed request.
 #[inline(always)]
-fn made(block: *mut c_void, bytes: size_t) -> *mut c_void {
+pub(crate) fn made(block: *mut c_void, bytes: size_t) -> *mut c_void {
     allocated_by::<Malloc>(block.cast(), bytes.max(1));
     block
 }
@@ -36,37 +36,53 @@ fn made_aligned(block: *mut c_void, bytes: size_t) -> *mut c_void {
 /// Returns `true` if an allocation needs no report. PERF: the event then ends in a jump to the
 /// allocator. The rest stays in the exported function, whose name is then the name of its frame.
 #[inline(always)]
-fn passes(bytes: size_t) -> bool {
+pub(crate) fn passes(bytes: size_t) -> bool {
     passes_allocation(bytes.max(1))
 }
 
 #[inline(always)]
 unsafe fn resize(block: *mut c_void, bytes: size_t) -> *mut c_void {
+    unsafe { resize_by(block, bytes, |block, bytes| inner::realloc(block, bytes)) }
+}
+
+/// Changes the size of a block by a function of its allocator, and reports it.
+#[inline(always)]
+pub(crate) unsafe fn resize_by(
+    block: *mut c_void,
+    bytes: size_t,
+    realloc: impl Fn(*mut c_void, size_t) -> *mut c_void,
+) -> *mut c_void {
     let is_plain = !block.is_null() && bytes != 0;
     if is_plain && passes_reallocation(block.cast(), None, bytes) {
-        return unsafe { inner::realloc(block, bytes) };
+        return realloc(block, bytes);
     }
     if block.is_null() {
-        return made(unsafe { inner::realloc(block, bytes) }, bytes);
+        return made(realloc(block, bytes), bytes);
     }
     if bytes == 0 {
         // glibc frees the block and returns null. Other allocators may return an empty block.
         freed(block.cast(), None);
-        let new = unsafe { inner::realloc(block, 0) };
+        let new = realloc(block, 0);
         return if new.is_null() { new } else { made(new, 0) };
     }
     let old = reallocating(block.cast(), None);
-    let new = unsafe { inner::realloc(block, bytes) };
+    let new = realloc(block, bytes);
     reallocated(old, new.cast(), bytes);
     new
 }
 
 #[inline(always)]
 unsafe fn release(block: *mut c_void) {
+    unsafe { release_by(block, |block| inner::free(block)) }
+}
+
+/// Frees a block by a function of its allocator, and reports it.
+#[inline(always)]
+pub(crate) unsafe fn release_by(block: *mut c_void, free: impl Fn(*mut c_void)) {
     if !block.is_null() && !passes_free(block.cast(), None) {
         freed(block.cast(), None);
     }
-    unsafe { inner::free(block) }
+    free(block);
 }
 
 /// Defines the exported functions.

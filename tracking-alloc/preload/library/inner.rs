@@ -140,8 +140,9 @@ pub(crate) fn find() {
     let in_front = preferred(c"malloc");
     IS_IN_FRONT.store(in_front.is_some(), Relaxed);
     for (name, pointer, _) in all() {
-        let found = in_front.and_then(|_| preferred(name));
-        let found = found.unwrap_or_else(|| crate::next(name));
+        let found = in_front
+            .and_then(|_| preferred(name))
+            .unwrap_or_else(|| crate::next(name));
         if !found.is_null() {
             pointer.store(found, Release);
         }

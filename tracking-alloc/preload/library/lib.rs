@@ -11,6 +11,7 @@
 //! | `begin` | the start of a recording, before the program's own code runs |
 //! | `environment`, `exec` | which other programs get this library |
 //! | `slots` | calls that do not reach this library by themselves |
+//! | `linked` | allocators that a Rust program contains under other names |
 //! | `loading`, `images` | code that is loaded and unloaded, and all that is loaded |
 //!
 //! Nothing here allocates, and nothing uses a lock or a thread-local variable of std.
@@ -28,6 +29,7 @@ mod exec;
 mod exported;
 mod images;
 mod inner;
+mod linked;
 mod loading;
 mod slots;
 #[cfg(panic = "abort")]

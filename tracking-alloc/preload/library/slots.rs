@@ -91,8 +91,9 @@ const ADDRESS_TYPES: [u64; 3] = [1, 6, 7];
 #[cfg(target_arch = "aarch64")]
 const ADDRESS_TYPES: [u64; 3] = [257, 1025, 1026];
 
+/// The parts of an image's dynamic section that are needed here.
 #[derive(Clone, Copy, Default)]
-struct Dynamic {
+pub(crate) struct Dynamic {
     strings: usize,
     symbols: usize,
     /// The start and size of both lists of relocations.
@@ -100,7 +101,7 @@ struct Dynamic {
 }
 
 impl Dynamic {
-    fn of(image: &Image) -> Option<Dynamic> {
+    pub(crate) fn of(image: &Image) -> Option<Dynamic> {
         let mut headers = image.headers().iter();
         let header = headers.find(|header| header.p_type == libc::PT_DYNAMIC)?;
         let mut entry = (image.base + header.p_vaddr as usize) as *const (i64, Elf64_Xword);
@@ -132,6 +133,15 @@ impl Dynamic {
         }
         Some(dynamic).filter(|dynamic| dynamic.strings != 0 && dynamic.symbols != 0)
     }
+
+    /// Returns the relocations of both lists.
+    pub(crate) fn relocations(&self) -> impl Iterator<Item = Elf64_Rela> {
+        self.lists.into_iter().flat_map(|(start, bytes)| {
+            let start = start as *const Elf64_Rela;
+            // SAFETY: the relocations of a loaded image stay mapped.
+            (0..bytes / size_of::<Elf64_Rela>()).map(move |index| unsafe { *start.add(index) })
+        })
+    }
 }
 
 fn direct_calls_of(image: &Image, functions: &[inner::Function]) {
@@ -139,36 +149,33 @@ fn direct_calls_of(image: &Image, functions: &[inner::Function]) {
         return;
     };
     let range = image.range();
-    for (start, bytes) in dynamic.lists {
-        for index in 0..bytes / size_of::<Elf64_Rela>() {
-            // SAFETY: the relocations, symbols and strings of a loaded image stay mapped.
-            let (relocation, symbol, name) = unsafe {
-                let relocation = *(start as *const Elf64_Rela).add(index);
-                let symbol =
-                    (dynamic.symbols as *const Elf64_Sym).add((relocation.r_info >> 32) as usize);
-                let name = (dynamic.strings + (*symbol).st_name as usize) as *const c_char;
-                (relocation, &*symbol, CStr::from_ptr(name))
-            };
-            if !ADDRESS_TYPES.contains(&(relocation.r_info & 0xffff_ffff)) {
-                continue;
-            }
-            let Some(function) = functions.iter().find(|function| function.name == name) else {
-                continue;
-            };
-            let slot = (image.base + relocation.r_offset as usize) as *mut usize;
-            // SAFETY: a slot of a loaded image.
-            let current = unsafe { slot.read_volatile() };
-            let is_allocator = function.elsewhere.contains(&current);
-            let is_unfilled = symbol.st_shndx == 0 && range.contains(&current);
-            if is_allocator || is_unfilled {
-                set(slot, function.own, image);
-            }
+    for relocation in dynamic.relocations() {
+        if !ADDRESS_TYPES.contains(&(relocation.r_info & 0xffff_ffff)) {
+            continue;
+        }
+        // SAFETY: the symbols and strings of a loaded image stay mapped.
+        let (symbol, name) = unsafe {
+            let symbols = dynamic.symbols as *const Elf64_Sym;
+            let symbol = &*symbols.add((relocation.r_info >> 32) as usize);
+            let name = (dynamic.strings + symbol.st_name as usize) as *const c_char;
+            (symbol, CStr::from_ptr(name))
+        };
+        let Some(function) = functions.iter().find(|function| function.name == name) else {
+            continue;
+        };
+        let slot = (image.base + relocation.r_offset as usize) as *mut usize;
+        // SAFETY: a slot of a loaded image.
+        let current = unsafe { slot.read_volatile() };
+        let is_allocator = function.elsewhere.contains(&current);
+        let is_unfilled = symbol.st_shndx == 0 && range.contains(&current);
+        if is_allocator || is_unfilled {
+            set(slot, function.own, image);
         }
     }
 }
 
 /// Stores an address into a slot. The loader has made some slots read-only.
-fn set(slot: *mut usize, address: usize, image: &Image) {
+pub(crate) fn set(slot: *mut usize, address: usize, image: &Image) {
     const PAGE: usize = 4096;
     let at = slot as usize;
     let is_read_only = image.headers().iter().any(|header| {

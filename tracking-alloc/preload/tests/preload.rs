@@ -5,6 +5,8 @@
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 
+#[path = "preload/linked.rs"]
+mod linked;
 #[path = "preload/quiet.rs"]
 mod quiet;
 #[path = "preload/survival.rs"]
@@ -262,10 +264,12 @@ fn dhat(program: &Command) -> Result<[u64; 4], String> {
         .map_err(|error| format!("valgrind: {error}"))?;
     let printed = text(&output.stderr);
     if !output.status.success() || !printed.contains("t-gmax") {
-        let reason = printed.lines().find(|line| {
-            line.starts_with("**") || line.starts_with("valgrind:") || line.contains("fatal")
-        });
-        let reason = reason.map_or_else(|| output.status.to_string(), str::to_owned);
+        let reason = printed
+            .lines()
+            .find(|line| {
+                line.starts_with("**") || line.starts_with("valgrind:") || line.contains("fatal")
+            })
+            .map_or_else(|| output.status.to_string(), str::to_owned);
         return Err(format!("{program:?} under valgrind: {reason}"));
     }
     let total = [0, 1].map(|place| number_of(&printed, "Total:", place));

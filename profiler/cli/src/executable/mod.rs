@@ -215,6 +215,21 @@ pub(crate) fn hidden_allocator(path: &Path) -> Option<&'static str> {
     allocators.find_map(|((_, name), is_there)| is_there.then_some(*name))
 }
 
+/// Returns `true` if a program has a symbol table, in which the preloaded library finds the functions
+/// of such an allocator.
+pub(crate) fn has_symbols(path: &Path) -> bool {
+    let read = |file: &File| -> object::Result<bool> {
+        let cache = ReadCache::new(file);
+        let header = Header::parse(&cache)?;
+        let endian = header.endian()?;
+        let sections = header.sections(endian, &cache)?;
+        Ok(!sections
+            .symbols(endian, &cache, elf::SHT_SYMTAB)?
+            .is_empty())
+    };
+    open(path).is_some_and(|file| read(&file).unwrap_or(false))
+}
+
 /// Returns `true` if the program that wrote a recording links tracking-alloc, and so recorded
 /// itself.
 pub(crate) fn recorded_itself(recording: &Path) -> bool {

@@ -102,7 +102,8 @@ fn how(with_children: bool) -> String {
 }
 
 /// Returns sentences about what the preloaded library did not see of a program that it recorded.
-pub(crate) fn not_seen(program: &Path) -> Vec<String> {
+/// `allocator` is the name that the recording has for the program's allocators.
+pub(crate) fn not_seen(program: &Path, allocator: &str) -> Vec<String> {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     let mut notes = Vec::new();
     if Executable::of(program).way() == Ok(Way::Libraries) {
@@ -110,9 +111,15 @@ pub(crate) fn not_seen(program: &Path) -> Vec<String> {
             "{name} has a malloc of its own: only what its libraries allocate is recorded"
         ));
     }
-    if let Some(allocator) = executable::hidden_allocator(program) {
+    let hidden = executable::hidden_allocator(program);
+    if let Some(hidden) = hidden.filter(|hidden| !allocator.contains(hidden)) {
+        let instead = if executable::has_symbols(program) {
+            ""
+        } else {
+            "build it with its symbol table (no `strip` in its cargo profile), or "
+        };
         notes.push(format!(
-            "{name} contains {allocator}: its C part is recorded, but not the blocks of {allocator}, as a rule its Rust part; to see them, add tracking-alloc to it (three lines)"
+            "{name} contains {hidden}: its C part is recorded, but not the blocks of {hidden}, as a rule its Rust part; to see them, {instead}add tracking-alloc to it (three lines)"
         ));
     }
     if name.starts_with("python") && std::env::var_os("PYTHONMALLOC").is_none() {

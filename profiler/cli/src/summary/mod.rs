@@ -128,12 +128,16 @@ fn main_recording<'a, 'b>(
 /// Returns sentences about what preloaded libraries did not see of the programs.
 fn not_seen(recordings: &[RunRecording<'_>]) -> Vec<String> {
     let preloaded = recordings.iter().filter(|one| one.is_preloaded);
-    let programs: BTreeSet<&str> = preloaded
-        .filter_map(|one| Some(one.profile()?.process().executable.as_str()))
+    let programs: BTreeSet<(&str, &str)> = preloaded
+        .filter_map(|one| {
+            let profile = one.profile()?;
+            let allocator = profile.capture().allocator.as_str();
+            Some((profile.process().executable.as_str(), allocator))
+        })
         .collect();
     let of_programs = programs
         .into_iter()
-        .flat_map(|program| preload::not_seen(Path::new(program)));
+        .flat_map(|(program, allocator)| preload::not_seen(Path::new(program), allocator));
     let became_unrecorded = recordings.iter().filter_map(became_unrecorded);
     of_programs.chain(became_unrecorded).collect()
 }

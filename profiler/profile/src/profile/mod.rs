@@ -595,8 +595,9 @@ impl Capture {
 }
 
 /// Crates of heapglass that are linked into the program.
-pub(crate) const OWN_CRATES: [&str; 5] = [
+pub(crate) const OWN_CRATES: [&str; 6] = [
     "tracking_alloc",
+    "heapglass_preload",
     "heapglass_recorder",
     "tracking_alloc_arena",
     "tracking_alloc_recording",

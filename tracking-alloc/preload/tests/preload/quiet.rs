@@ -76,8 +76,7 @@ fn a_program_in_a_steady_state_follows_requests() {
             assert_eq!(ns != 0, is_paused, "{mode}");
         }
         if mode != "count" {
-            let followed = set_sampling(&path, Some(1 << 20), PATIENCE);
-            let followed = followed.expect("it may change");
+            let followed = set_sampling(&path, Some(1 << 20), PATIENCE).expect("it may change");
             assert_eq!(followed, Followed::Yes(1 << 20), "{mode}");
         }
         drop(child.stdin.take());

@@ -1,0 +1,370 @@
+//! Allocators that a Rust program contains under names of their own: mimalloc and jemalloc.
+//!
+//! The loader knows nothing of their functions, so it cannot prefer ours. But compiled Rust calls
+//! them by slots with their addresses, which the loader fills in by relative relocations. The
+//! symbol table of the program file names the addresses. Each such slot is directed to a function
+//! here before the program's own code runs. C code calls these functions directly and is not seen.
+//!
+//! Nothing is directed in a program without a symbol table (`strip`), at a fixed address, or where
+//! there is no slot for a function that frees: blocks that are never freed would be false leaks.
+
+use crate::exported::{made, passes, release_by, resize_by};
+use crate::images::{self, Image};
+use crate::slots::{Dynamic, set};
+use libc::{c_int, c_void, size_t};
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
+
+/// A function of an allocator: its address, and what is called instead.
+struct Function {
+    name: &'static [u8],
+    pointer: &'static AtomicPtr<c_void>,
+    hook: *const (),
+    frees: bool,
+}
+
+/// Defines the functions of allocators: a pointer to each, and what is called instead. The first
+/// list is of those that free.
+macro_rules! functions {
+    ($($kind:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        #[expect(non_upper_case_globals, reason = "named for the function behind the pointer")]
+        mod pointers {
+            use super::*;
+            $(pub(super) static $name: AtomicPtr<c_void> =
+                AtomicPtr::new(std::ptr::null_mut());)*
+        }
+
+        /// The functions of the program.
+        mod inner {
+            use super::*;
+            $(#[inline(always)]
+            pub(super) unsafe fn $name($($argument: $type),*) -> $result {
+                let function = pointers::$name.load(Relaxed);
+                // SAFETY: slots lead here only after the pointer was set to the function of this
+                // name. The caller's promises are passed on.
+                unsafe {
+                    let function: unsafe extern "C" fn($($type),*) -> $result =
+                        std::mem::transmute(function);
+                    function($($argument),*)
+                }
+            })*
+        }
+
+        fn all() -> [Function; FUNCTIONS] {
+            [$(Function {
+                name: stringify!($name).as_bytes(),
+                pointer: &pointers::$name,
+                hook: hooks::$name as *const (),
+                frees: functions!(@$kind),
+            }),*]
+        }
+    };
+    (@free) => { true };
+    (@make) => { false };
+}
+
+/// The number of functions.
+const FUNCTIONS: usize = 16;
+
+functions! {
+    make mi_malloc(bytes: size_t) -> *mut c_void;
+    make mi_zalloc(bytes: size_t) -> *mut c_void;
+    make mi_calloc(count: size_t, bytes: size_t) -> *mut c_void;
+    make mi_realloc(block: *mut c_void, bytes: size_t) -> *mut c_void;
+    make mi_malloc_aligned(bytes: size_t, alignment: size_t) -> *mut c_void;
+    make mi_zalloc_aligned(bytes: size_t, alignment: size_t) -> *mut c_void;
+    make mi_realloc_aligned(block: *mut c_void, bytes: size_t, alignment: size_t) -> *mut c_void;
+    free mi_free(block: *mut c_void) -> ();
+    make _rjem_malloc(bytes: size_t) -> *mut c_void;
+    make _rjem_calloc(count: size_t, bytes: size_t) -> *mut c_void;
+    make _rjem_realloc(block: *mut c_void, bytes: size_t) -> *mut c_void;
+    make _rjem_mallocx(bytes: size_t, flags: c_int) -> *mut c_void;
+    make _rjem_rallocx(block: *mut c_void, bytes: size_t, flags: c_int) -> *mut c_void;
+    free _rjem_free(block: *mut c_void) -> ();
+    free _rjem_dallocx(block: *mut c_void, flags: c_int) -> ();
+    free _rjem_sdallocx(block: *mut c_void, bytes: size_t, flags: c_int) -> ();
+}
+
+/// What is called instead. Their frames are skipped by the name of this crate.
+#[expect(
+    clippy::undocumented_unsafe_blocks,
+    reason = "each function passes on what its caller promised to the function of that name"
+)]
+mod hooks {
+    use super::*;
+
+    macro_rules! make {
+        ($($name:ident($($argument:ident: $type:ty),*), $bytes:expr;)*) => {
+            $(pub(super) unsafe extern "C" fn $name($($argument: $type),*) -> *mut c_void {
+                if passes($bytes) {
+                    return unsafe { inner::$name($($argument),*) };
+                }
+                made(unsafe { inner::$name($($argument),*) }, $bytes)
+            })*
+        };
+    }
+
+    make! {
+        mi_malloc(bytes: size_t), bytes;
+        mi_zalloc(bytes: size_t), bytes;
+        mi_calloc(count: size_t, bytes: size_t), count.saturating_mul(bytes);
+        mi_malloc_aligned(bytes: size_t, alignment: size_t), bytes;
+        mi_zalloc_aligned(bytes: size_t, alignment: size_t), bytes;
+        _rjem_malloc(bytes: size_t), bytes;
+        _rjem_calloc(count: size_t, bytes: size_t), count.saturating_mul(bytes);
+        _rjem_mallocx(bytes: size_t, flags: c_int), bytes;
+    }
+
+    macro_rules! resize {
+        ($($name:ident($($argument:ident: $type:ty),*);)*) => {
+            $(pub(super) unsafe extern "C" fn $name(
+                block: *mut c_void,
+                bytes: size_t,
+                $($argument: $type),*
+            ) -> *mut c_void {
+                let resize = |block, bytes| unsafe { inner::$name(block, bytes, $($argument),*) };
+                unsafe { resize_by(block, bytes, resize) }
+            })*
+        };
+    }
+
+    resize! {
+        mi_realloc();
+        mi_realloc_aligned(alignment: size_t);
+        _rjem_realloc();
+        _rjem_rallocx(flags: c_int);
+    }
+
+    macro_rules! free {
+        ($($name:ident($($argument:ident: $type:ty),*);)*) => {
+            $(pub(super) unsafe extern "C" fn $name(block: *mut c_void, $($argument: $type),*) {
+                unsafe { release_by(block, |block| inner::$name(block, $($argument),*)) }
+            })*
+        };
+    }
+
+    free! {
+        mi_free();
+        _rjem_free();
+        _rjem_dallocx(flags: c_int);
+        _rjem_sdallocx(bytes: size_t, flags: c_int);
+    }
+}
+
+/// `true` if the program contains such an allocator whose calls can be directed here.
+static IS_FOUND: AtomicBool = AtomicBool::new(false);
+
+/// Returns the name of the program's allocators, if [`find`] found one of these.
+pub(crate) fn name() -> Option<&'static str> {
+    if !IS_FOUND.load(Relaxed) {
+        return None;
+    }
+    let is_mimalloc = !pointers::mi_free.load(Relaxed).is_null();
+    Some(if is_mimalloc {
+        "mimalloc and libc malloc"
+    } else {
+        "jemalloc and libc malloc"
+    })
+}
+
+/// Looks for such an allocator in the program. It may be called before the loader has filled in
+/// the program's slots.
+pub(crate) fn find() {
+    let functions = all();
+    let mut addresses = [0; FUNCTIONS];
+    if !symbols::addresses(&functions, &mut addresses) {
+        return;
+    }
+    let mut has = [false; 2];
+    for_each_slot(&addresses, |at, _, _| {
+        has[usize::from(functions[at].frees)] = true
+    });
+    if has != [true, true] {
+        return;
+    }
+    executable(|image| {
+        for (function, address) in functions.iter().zip(addresses) {
+            if address != 0 {
+                let address = image.base.wrapping_add(address);
+                function.pointer.store(address as *mut c_void, Release);
+            }
+        }
+    });
+    IS_FOUND.store(true, Release);
+}
+
+/// Directs the calls of the program to the functions here. The loader has filled in its slots.
+pub(crate) fn begin() {
+    if !IS_FOUND.load(Acquire) {
+        return;
+    }
+    let functions = all();
+    let mut addresses = [0; FUNCTIONS];
+    executable(|image| {
+        for (function, address) in functions.iter().zip(&mut addresses) {
+            let pointer = function.pointer.load(Relaxed).addr();
+            *address = if pointer == 0 {
+                0
+            } else {
+                pointer - image.base
+            };
+        }
+    });
+    for_each_slot(&addresses, |at, slot, image| {
+        // SAFETY: a slot of the program.
+        let current = unsafe { slot.read_volatile() };
+        if current == functions[at].pointer.load(Relaxed).addr() {
+            set(slot, functions[at].hook.addr(), image);
+        }
+    });
+}
+
+/// Calls `visit` with the program's own image.
+fn executable(mut visit: impl FnMut(&Image)) {
+    let mut is_executable = true;
+    images::for_each(|image| {
+        if std::mem::take(&mut is_executable) {
+            visit(image);
+        }
+    });
+}
+
+/// Relative relocations: the base is added to a value.
+#[cfg(target_arch = "x86_64")]
+const RELATIVE: u64 = 8;
+#[cfg(target_arch = "aarch64")]
+const RELATIVE: u64 = 1027;
+
+/// Calls `visit` with each slot that is filled with one of the addresses, and the number of that
+/// address. An address of 0 is none.
+fn for_each_slot(addresses: &[usize; FUNCTIONS], mut visit: impl FnMut(usize, *mut usize, &Image)) {
+    executable(|image| {
+        let Some(dynamic) = Dynamic::of(image) else {
+            return;
+        };
+        for relocation in dynamic.relocations() {
+            let value = relocation.r_addend as usize;
+            if relocation.r_info & 0xffff_ffff != RELATIVE || value == 0 {
+                continue;
+            }
+            if let Some(at) = addresses.iter().position(|&address| address == value) {
+                let slot = (image.base + relocation.r_offset as usize) as *mut usize;
+                visit(at, slot, image);
+            }
+        }
+    });
+}
+
+/// The symbol table of the program file.
+mod symbols {
+    use super::{CStr, FUNCTIONS, Function};
+    use libc::{Elf64_Ehdr, Elf64_Shdr, Elf64_Sym};
+    use std::ptr::null_mut;
+
+    const SYMBOL_TABLE: u32 = 2;
+    const FUNCTION_TYPE: u8 = 2;
+
+    /// Finds the addresses in the program file, each relative to the base. Returns `false` if there
+    /// is none.
+    pub(super) fn addresses(functions: &[Function], found: &mut [usize; FUNCTIONS]) -> bool {
+        let Some(file) = Mapped::open(c"/proc/self/exe") else {
+            return false;
+        };
+        search(file.bytes(), functions, found).is_some() && found.iter().any(|&at| at != 0)
+    }
+
+    fn search(file: &[u8], functions: &[Function], found: &mut [usize; FUNCTIONS]) -> Option<()> {
+        let header: Elf64_Ehdr = read(file, 0)?;
+        let section = |index: usize| -> Option<Elf64_Shdr> {
+            let at = index.checked_mul(header.e_shentsize.into())?;
+            read(file, usize::try_from(header.e_shoff).ok()?.checked_add(at)?)
+        };
+        let contents = |section: &Elf64_Shdr| -> Option<&[u8]> {
+            let start = usize::try_from(section.sh_offset).ok()?;
+            let bytes = usize::try_from(section.sh_size).ok()?;
+            file.get(start..start.checked_add(bytes)?)
+        };
+        let table = (0..header.e_shnum.into())
+            .filter_map(section)
+            .find(|section| section.sh_type == SYMBOL_TABLE)?;
+        let names = contents(&section(table.sh_link as usize)?)?;
+        let table = contents(&table)?;
+        for at in (0..table.len()).step_by(size_of::<Elf64_Sym>()) {
+            let symbol: Elf64_Sym = read(table, at)?;
+            if symbol.st_info & 0xf != FUNCTION_TYPE || symbol.st_shndx == 0 {
+                continue;
+            }
+            let Some(name) = names.get(symbol.st_name as usize..) else {
+                continue;
+            };
+            // PERF: most names are told apart by their first byte.
+            if !matches!(name.first(), Some(b'm' | b'_')) {
+                continue;
+            }
+            let is_it = |function: &Function| {
+                name.strip_prefix(function.name)
+                    .is_some_and(|rest| rest.first() == Some(&0))
+            };
+            if let Some(number) = functions.iter().position(is_it) {
+                found[number] = usize::try_from(symbol.st_value).unwrap_or(0);
+            }
+        }
+        Some(())
+    }
+
+    /// Reads a value of plain numbers.
+    fn read<T: Copy>(bytes: &[u8], at: usize) -> Option<T> {
+        let bytes = bytes.get(at..at.checked_add(size_of::<T>())?)?;
+        // SAFETY: there are that many bytes, and the three types that are read are numbers.
+        Some(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
+    }
+
+    /// A file in memory.
+    struct Mapped {
+        start: *mut libc::c_void,
+        bytes: usize,
+    }
+
+    impl Mapped {
+        fn open(path: &CStr) -> Option<Mapped> {
+            // SAFETY: the path is a string, all zeros are a valid stat, and a new mapping is in
+            // nobody's way.
+            unsafe {
+                let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+                if file < 0 {
+                    return None;
+                }
+                let mut stat: libc::stat = std::mem::zeroed();
+                let mut start = libc::MAP_FAILED;
+                if libc::fstat(file, &mut stat) == 0 && stat.st_size > 0 {
+                    let bytes = stat.st_size as usize;
+                    start = libc::mmap(
+                        null_mut(),
+                        bytes,
+                        libc::PROT_READ,
+                        libc::MAP_PRIVATE,
+                        file,
+                        0,
+                    );
+                }
+                libc::close(file);
+                (start != libc::MAP_FAILED).then_some(Mapped {
+                    start,
+                    bytes: stat.st_size as usize,
+                })
+            }
+        }
+
+        fn bytes(&self) -> &[u8] {
+            // SAFETY: the mapping has this size. A program file that runs cannot be written to.
+            unsafe { std::slice::from_raw_parts(self.start.cast(), self.bytes) }
+        }
+    }
+
+    impl Drop for Mapped {
+        fn drop(&mut self) {
+            // SAFETY: the mapping is this value's own.
+            unsafe { libc::munmap(self.start, self.bytes) };
+        }
+    }
+}
