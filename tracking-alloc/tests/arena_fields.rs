@@ -83,8 +83,10 @@ fn recorded(test: &str, case: &Case) -> (Profile, u64) {
     assert!(ended.status.success(), "{ended:?}");
     let output = String::from_utf8_lossy(&ended.stdout);
     let (_, chunk_bytes) = output.split_once("CHUNKS ").expect("printed");
-    let chunk_bytes = chunk_bytes.split_whitespace().next();
-    let chunk_bytes = chunk_bytes.and_then(|bytes| bytes.parse().ok());
+    let chunk_bytes = chunk_bytes
+        .split_whitespace()
+        .next()
+        .and_then(|bytes| bytes.parse().ok());
     let profile = open(&path, &OpenOptions::default(), &|_| ()).expect("a profile");
     (profile, chunk_bytes.expect("a number"))
 }
@@ -101,8 +103,9 @@ fn json(people: &[Lengths]) -> String {
     let people = people.iter().map(|(name, tags, note)| {
         let tags = tags
             .iter()
-            .map(|tag| format!("[7, \"{}\"]", "t".repeat(*tag)));
-        let tags = tags.collect::<Vec<_>>().join(",");
+            .map(|tag| format!("[7, \"{}\"]", "t".repeat(*tag)))
+            .collect::<Vec<_>>()
+            .join(",");
         let (name, note) = ("n".repeat(*name), "o".repeat(*note));
         format!(r#"{{"name": "{name}", "tags": [{tags}], "note": "{note}"}}"#)
     });
@@ -185,8 +188,7 @@ proptest! {
         };
         let tree = CallTree::sorted(&profile, &options);
         let nodes = tree.children(NodeId::ROOT).iter();
-        let drawn = nodes.filter(|node| tree.name(**node, &profile).contains(": chunks)"));
-        let drawn: u64 = drawn.map(|node| tree.total(*node).live_bytes).sum();
+        let drawn: u64 = nodes.filter(|node| tree.name(**node, &profile).contains(": chunks)")).map(|node| tree.total(*node).live_bytes).sum();
         prop_assert_eq!(drawn, chunk_bytes);
     }
 }
@@ -210,8 +212,10 @@ fn chunks_of_an_arena_without_a_name_are_in_no_field_either() {
         chunks.expect("a row of chunks").figures.live_bytes,
         chunk_bytes
     );
-    let name = all.iter().find(|row| row.key == "People.people[].name");
-    let name = name.expect("a row of names");
+    let name = all
+        .iter()
+        .find(|row| row.key == "People.people[].name")
+        .expect("a row of names");
     assert_eq!(
         (name.figures.total_bytes, detail(name).in_arenas),
         (0, None)

@@ -552,8 +552,10 @@ fn has_lines(said: &str) -> bool {
 
 /// Returns the lines about places in a message, without parts that depend on the compiler.
 fn places(said: &str) -> Vec<&str> {
-    let lines = said.lines().skip(2);
-    let lines = lines.take_while(|line| !line.starts_with("  to see where"));
+    let lines = said
+        .lines()
+        .skip(2)
+        .take_while(|line| !line.starts_with("  to see where"));
     lines.map(str::trim).collect()
 }
 

@@ -239,8 +239,8 @@ mod linux {
         let mut quiet = 0;
         while quiet < 3 {
             let written = read(pty, 2);
-            let stat = std::fs::read_to_string(format!("/proc/{process}/task/{process}/stat"));
-            let stat = stat.expect("alive");
+            let stat = std::fs::read_to_string(format!("/proc/{process}/task/{process}/stat"))
+                .expect("alive");
             let state = stat.rsplit(") ").next().unwrap_or_default();
             assert!(!state.starts_with('Z'), "the UI ended");
             let sleeps = state.starts_with('S');

@@ -116,8 +116,10 @@ impl Export {
     }
 
     fn create(&self, folder: &Path) -> Result<(PathBuf, File), String> {
-        let stem = Path::new(&self.recording).file_stem();
-        let stem = stem.unwrap_or_default().to_string_lossy();
+        let stem = Path::new(&self.recording)
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         let plain = |c| if is_plain(c) { c } else { '_' };
         let mut stem: String = stem.chars().take(60).map(plain).collect();

@@ -72,8 +72,9 @@ impl Bytes {
             (u128::from(self.0) * scale + one / 2) / one
         };
         let last = UNITS.len() - 1;
-        let unit = (1..last).find(|&unit| parts(unit) < 1024 * scale);
-        let unit = unit.unwrap_or(last);
+        let unit = (1..last)
+            .find(|&unit| parts(unit) < 1024 * scale)
+            .unwrap_or(last);
         let (whole, part) = (parts(unit) / scale, parts(unit) % scale);
         format!("{whole}.{part:0>decimals$} {}", UNITS[unit])
     }

@@ -110,8 +110,9 @@ fn between_estimates(from: u64, to: u64, mean: u64) -> (f64, f64) {
     let distances = |bytes: u64| {
         let figures = Figures::estimated_live(bytes, mean);
         let interval = figures.interval(Measure::Live.key());
-        let ends = interval.and_then(|ends| Some((ends.low, ends.high?)));
-        let ends = ends.unwrap_or((bytes, bytes));
+        let ends = interval
+            .and_then(|ends| Some((ends.low, ends.high?)))
+            .unwrap_or((bytes, bytes));
         (
             bytes.saturating_sub(ends.0) as f64,
             ends.1.saturating_sub(bytes) as f64,

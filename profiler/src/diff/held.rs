@@ -181,8 +181,10 @@ fn of_side(side: HeldSide<'_>, by: By) -> Vec<(Identity, HeldFigures)> {
         }
         by => {
             let rows = rows(profile, by, Measure::Live, Frames::Folded);
-            let groups = rows.iter().map(|row| number(Identity::of(profile, row)));
-            let groups: Vec<usize> = groups.collect();
+            let groups: Vec<usize> = rows
+                .iter()
+                .map(|row| number(Identity::of(profile, row)))
+                .collect();
             held_by_groups(profile, snapshot, by, &rows, &groups, Frames::Folded)
         }
     };

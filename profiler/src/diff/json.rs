@@ -101,8 +101,9 @@ struct TotalJson<'a> {
 }
 
 fn totals(totals: &[(Measure, Change)]) -> Vec<TotalJson<'_>> {
-    let totals = totals.iter();
-    let totals = totals.map(|&(measure, ref change)| TotalJson { measure, change });
+    let totals = totals
+        .iter()
+        .map(|&(measure, ref change)| TotalJson { measure, change });
     totals.collect()
 }
 

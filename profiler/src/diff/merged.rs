@@ -138,8 +138,10 @@ impl MergedTree {
             let Tree::Holders(_, rows) = tree(profile, &question)? else {
                 continue;
             };
-            let values = rows.iter().map(|row| row.held.of(measure).unwrap_or(0));
-            let values: Vec<u64> = values.collect();
+            let values: Vec<u64> = rows
+                .iter()
+                .map(|row| row.held.of(measure).unwrap_or(0))
+                .collect();
             let mut places: Vec<usize> = Vec::with_capacity(rows.len());
             // Parents come before children.
             for (row, &value) in rows.iter().zip(&values) {

@@ -63,8 +63,7 @@ pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> 
 /// Returns the errors of `out`; `InvalidInput` if the grouping has no picture; `InvalidData` when
 /// the figures add up to more than 64 bits.
 pub fn write_held_svg(diff: &HeldDiff<'_>, out: impl Write) -> io::Result<PictureTotals> {
-    let merged = MergedTree::of_holders(diff.sides, diff.by, diff.measure);
-    let merged = merged.map_err(invalid)?;
+    let merged = MergedTree::of_holders(diff.sides, diff.by, diff.measure).map_err(invalid)?;
     let names = diff
         .sides
         .map(|side| format!("{} {}", short_name(side.name), shorten(&side.at.name(), 24)));

@@ -31,19 +31,23 @@ pub(super) fn write(
         Some(_) if options.by != By::Arena => &["", "_low", "_high"],
         _ => &[""],
     };
-    let figures = FIGURES.into_iter();
-    let figures = figures.flat_map(|(key, _)| ends.iter().map(move |end| format!("{key}{end}")));
+    let figures = FIGURES
+        .into_iter()
+        .flat_map(|(key, _)| ends.iter().map(move |end| format!("{key}{end}")));
     let details = details(options.by).split_whitespace();
     let is_held = options.measure.is_of_snapshots();
-    let of_snapshot = is_held.then(|| HeldFigures::default().by_key().map(|(key, _)| key));
-    let of_snapshot = of_snapshot.into_iter().flatten();
+    let of_snapshot = is_held
+        .then(|| HeldFigures::default().by_key().map(|(key, _)| key))
+        .into_iter()
+        .flatten();
     let columns = ["key"].into_iter().chain(of_snapshot).map(str::to_owned);
-    let columns = columns.chain(figures);
-    let columns: Vec<String> = columns.chain(details.map(str::to_owned)).collect();
+    let columns: Vec<String> = columns
+        .chain(figures)
+        .chain(details.map(str::to_owned))
+        .collect();
     let titles = columns.iter().map(|column| column.replace('/', "_"));
     table.write_record(titles).map_err(error)?;
-    let places = columns.iter().map(|column| format!("/{column}"));
-    let places: Vec<String> = places.collect();
+    let places: Vec<String> = columns.iter().map(|column| format!("/{column}")).collect();
     for (row, held) in rows {
         let json = row_values(profile, (options.by, options.measure), &row, held.as_ref())?;
         let cells = places.iter().map(|place| cell(json.pointer(place)));
@@ -67,8 +71,10 @@ fn write_holders(rows: &[HolderRow], out: impl Write) -> io::Result<()> {
             row.name.kind().to_owned(),
             parent.unwrap_or_default(),
         ];
-        let figures = row.held.by_key();
-        let figures = figures.map(|(_, figure)| figure.map(|figure| figure.to_string()));
+        let figures = row
+            .held
+            .by_key()
+            .map(|(_, figure)| figure.map(|figure| figure.to_string()));
         cells.extend(figures.map(Option::unwrap_or_default));
         let mut names = [const { String::new() }; 6];
         match &row.name {

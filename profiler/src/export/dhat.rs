@@ -73,25 +73,30 @@ pub(super) fn write(
     let mut sums: Vec<(Figures, u64)> = Vec::new();
     for (index, site) in profile.counted_sites() {
         let steps = stack_of(profile, options.frames, index);
-        let numbers = steps.iter().rev();
-        let numbers = numbers.map(|step| frames.number(frame(profile, step)));
+        let numbers = steps
+            .iter()
+            .rev()
+            .map(|step| frames.number(frame(profile, step)));
         let (figures, lifetime) = stacks.entry(&mut sums, numbers.collect());
         figures.add(&site.figures);
         *lifetime = lifetime.saturating_add(site.distribution.lifetime);
     }
-    let points = stacks.values.into_iter().zip(sums);
-    let points = points.map(|(fs, (figures, lifetime))| ProgramPoint {
-        tb: figures.total_bytes,
-        tbk: figures.number("total_blocks").value,
-        tl: lifetime,
-        mb: figures.peak_bytes.max(figures.live_bytes),
-        mbk: (figures.number("peak_blocks").value).max(figures.number("live_blocks").value),
-        gb: figures.peak_bytes,
-        gbk: figures.number("peak_blocks").value,
-        eb: figures.live_bytes,
-        ebk: figures.number("live_blocks").value,
-        fs,
-    });
+    let points = stacks
+        .values
+        .into_iter()
+        .zip(sums)
+        .map(|(fs, (figures, lifetime))| ProgramPoint {
+            tb: figures.total_bytes,
+            tbk: figures.number("total_blocks").value,
+            tl: lifetime,
+            mb: figures.peak_bytes.max(figures.live_bytes),
+            mbk: (figures.number("peak_blocks").value).max(figures.number("live_blocks").value),
+            gb: figures.peak_bytes,
+            gbk: figures.number("peak_blocks").value,
+            eb: figures.live_bytes,
+            ebk: figures.number("live_blocks").value,
+            fs,
+        });
     let file = File {
         version: 2,
         mode: with_notes(profile, MODE),

@@ -105,8 +105,10 @@ pub(crate) fn prune(tree: &impl Widths) -> io::Result<PrunedTree> {
         .div_ceil(1_000_000)
         .max(1) as u64;
     let below_root = || (1..tree.len() as u32).map(NodeId);
-    let wide = below_root().map(width).filter(|&width| width >= min);
-    let mut wide: Vec<u64> = wide.collect();
+    let mut wide: Vec<u64> = below_root()
+        .map(width)
+        .filter(|&width| width >= min)
+        .collect();
     if wide.len() > MAX_FRAMES {
         let (_, &mut narrowest, _) = wide.select_nth_unstable_by(MAX_FRAMES, |a, b| b.cmp(a));
         // One more than the widest that has to go, so that equals go together.

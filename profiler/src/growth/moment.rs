@@ -121,8 +121,9 @@ impl Moment {
             },
             Moment::Checkpoint(number) => {
                 let checkpoint = profile.checkpoints().get(number);
-                let name = checkpoint.map(|checkpoint| printable(&checkpoint.name));
-                let name = name.unwrap_or_default();
+                let name = checkpoint
+                    .map(|checkpoint| printable(&checkpoint.name))
+                    .unwrap_or_default();
                 match checkpoint.map(|checkpoint| checkpoint.kind) {
                     Some(CheckpointKind::Mark) => format!("mark \"{name}\" at {time}"),
                     Some(CheckpointKind::Phase) => {
@@ -280,17 +281,24 @@ fn nearest(profile: &Profile, time_ns: u64) -> (Moment, i64) {
 pub(super) fn choices(profile: &Profile) -> String {
     let mut names: Vec<&str> = Vec::new();
     let marks = profile.marks().iter().map(|mark| mark.name.as_str());
-    let phases = profile.checkpoints().iter();
-    let phases = phases.filter(|checkpoint| checkpoint.kind == CheckpointKind::Phase);
+    let phases = profile
+        .checkpoints()
+        .iter()
+        .filter(|checkpoint| checkpoint.kind == CheckpointKind::Phase);
     for name in marks.chain(phases.map(|phase| phase.name.as_str())) {
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    let names = names.into_iter().chain(["start", "peak", "end"]);
-    let names: Vec<String> = names.map(|name| printable(name).into_owned()).collect();
-    let times = profile.checkpoints().iter();
-    let times = times.map(|checkpoint| Nanos(checkpoint.time_ns).to_string());
+    let names: Vec<String> = names
+        .into_iter()
+        .chain(["start", "peak", "end"])
+        .map(|name| printable(name).into_owned())
+        .collect();
+    let times = profile
+        .checkpoints()
+        .iter()
+        .map(|checkpoint| Nanos(checkpoint.time_ns).to_string());
     format!(
         "names: {}; checkpoints: {}",
         first_few(names.into_iter(), LISTED),

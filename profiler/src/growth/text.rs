@@ -85,8 +85,11 @@ fn write_moment(
 }
 
 fn write_rows(page: &mut Page<'_>, growth: &Growth<'_>) {
-    let grew = growth.rows.iter().filter(|row| row.difference() > (0, 0));
-    let grew = grew.count();
+    let grew = growth
+        .rows
+        .iter()
+        .filter(|row| row.difference() > (0, 0))
+        .count();
     let title = format!(
         "{}s by growth: {grew} grew, {} shrank, {} equal",
         capital(growth.by.name()),

@@ -118,8 +118,9 @@ pub fn leaks(profile: &Profile) -> Leaks {
         let known = unreachable.as_ref()?.get(&(*site as u32));
         known.copied()
     };
-    let live = rows(profile, By::Site, Measure::Live, Frames::Folded);
-    let live = live.into_iter().filter(|row| row.figures.live_bytes > 0);
+    let live = rows(profile, By::Site, Measure::Live, Frames::Folded)
+        .into_iter()
+        .filter(|row| row.figures.live_bytes > 0);
     let mut rows: Vec<LeakRow> = live
         .filter_map(|row| {
             let Detail::Site(detail) = row.detail else {

@@ -40,8 +40,9 @@ impl Arenas {
                 .unwrap_or_default()
                 .to_owned()
         };
-        let keys = recording.arenas.iter();
-        let keys: Vec<_> = keys
+        let keys: Vec<_> = recording
+            .arenas
+            .iter()
             .map(|arena| (text(arena.name), text(arena.krate)))
             .collect();
         for (key, arena) in keys.iter().zip(&recording.arenas) {

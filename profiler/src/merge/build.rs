@@ -78,8 +78,11 @@ impl Build {
         let (kind, length, words) = self.id;
         match kind {
             module_id::BUILD_ID => {
-                let bytes = words.iter().flat_map(|word| word.to_le_bytes());
-                let bytes: Vec<u8> = bytes.take(length as usize).collect();
+                let bytes: Vec<u8> = words
+                    .iter()
+                    .flat_map(|word| word.to_le_bytes())
+                    .take(length as usize)
+                    .collect();
                 hex_all(&bytes)
             }
             module_id::FILE => format!("a file of {} bytes", words[0]),

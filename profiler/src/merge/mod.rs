@@ -305,15 +305,18 @@ impl Merge {
             .collect();
         visits.sort_by_key(|visits| visits.scope);
         let further = self.threads.remove(&None).unwrap_or_default();
-        let threads = self.threads.iter().filter_map(|(name, (count, sums))| {
-            Some(ThreadNameValue {
-                name: (*name)?,
-                count: *count,
-                sums: *sums,
-                ..ThreadNameValue::default()
+        let threads: Vec<ThreadNameValue> = self
+            .threads
+            .iter()
+            .filter_map(|(name, (count, sums))| {
+                Some(ThreadNameValue {
+                    name: (*name)?,
+                    count: *count,
+                    sums: *sums,
+                    ..ThreadNameValue::default()
+                })
             })
-        });
-        let threads: Vec<ThreadNameValue> = threads.collect();
+            .collect();
         self.parts.sort_by_key(|part| part.to_bytes());
         let strings = &mut ordered.strings;
         for (what, text) in [

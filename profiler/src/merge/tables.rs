@@ -194,8 +194,11 @@ impl Tables {
             return Ok(site);
         }
         let recording = numbers.recording;
-        let site = recording.sites.get(site as usize).copied();
-        let site = site.unwrap_or_default();
+        let site = recording
+            .sites
+            .get(site as usize)
+            .copied()
+            .unwrap_or_default();
         let stack = self.stack(numbers, site.stack)?;
         let scope = numbers.scopes.get(site.scope as usize).copied();
         // The other flags say what the stack is.
@@ -292,8 +295,12 @@ impl Tables {
             }
         });
         let frame_values = frame_values.collect();
-        let parents = self.stacks.values.iter().map(|(parent, _)| *parent);
-        let parents: Vec<u32> = parents.collect();
+        let parents: Vec<u32> = self
+            .stacks
+            .values
+            .iter()
+            .map(|(parent, _)| *parent)
+            .collect();
         let stacks = by_level(&parents, |stack| {
             frames_of[self.stacks.values[stack as usize].1 as usize]
         });

@@ -278,8 +278,10 @@ const LIBRARIES: usize = 3;
 fn write_libraries(page: &mut Page<'_>, profile: &Profile) {
     let libraries = libraries(profile);
     let peak = profile.totals().peak_bytes;
-    let bytes = libraries.iter().map(|(_, figures)| figures.peak_bytes);
-    let bytes = bytes.fold(0, u64::saturating_add);
+    let bytes = libraries
+        .iter()
+        .map(|(_, figures)| figures.peak_bytes)
+        .fold(0, u64::saturating_add);
     if bytes == 0 || bytes < peak / LEAST_LIBRARIES {
         return;
     }

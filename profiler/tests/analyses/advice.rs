@@ -279,10 +279,11 @@ fn what_a_large_table_allocates_at_once_is_no_step_of_growth() {
         b.checkpoint_after(allocated_at(at), at * 100_000_000, &held);
     }
     let findings = advise(&b.build(), true);
-    let grown = findings
+    let grown: Vec<u64> = findings
         .iter()
-        .filter(|finding| finding.kind == Kind::Growing);
-    let grown: Vec<u64> = grown.map(|finding| finding.saves_bytes).collect();
+        .filter(|finding| finding.kind == Kind::Growing)
+        .map(|finding| finding.saves_bytes)
+        .collect();
     // The last three fifths of 26 MiB: the first table was there from the start.
     assert_eq!(grown, [8 << 20]);
 }
@@ -451,19 +452,21 @@ fn shop_with(snapshots: &[(&str, u64, Value, Value)]) -> Profile {
     let file = recording("shop");
     let number = number_of_list();
     let later = (0..snapshots.len() as u64).rev();
-    let snapshots = snapshots.iter().zip(later);
-    let snapshots = snapshots.map(|((label, live, figures, not_reached), later)| {
-        json!({
-            "moment": {
-                "label": label, "time_ns": 92_100_000 - later * 30_000_000, "live_bytes": live,
-                "live_blocks": 9, "pause_ns": 1,
-            },
-            "sites": [[number, figures], [null, figures]],
-            "not_reached": not_reached,
-            "usable": {"allocator": "glibc"},
+    let snapshots: Vec<Value> = snapshots
+        .iter()
+        .zip(later)
+        .map(|((label, live, figures, not_reached), later)| {
+            json!({
+                "moment": {
+                    "label": label, "time_ns": 92_100_000 - later * 30_000_000, "live_bytes": live,
+                    "live_blocks": 9, "pause_ns": 1,
+                },
+                "sites": [[number, figures], [null, figures]],
+                "not_reached": not_reached,
+                "usable": {"allocator": "glibc"},
+            })
         })
-    });
-    let snapshots: Vec<Value> = snapshots.collect();
+        .collect();
     append(file.as_ref(), &json!({"format": 1, "snapshots": snapshots}));
     open(file.as_ref(), &OpenOptions::default(), &|_| ()).expect("a recording")
 }
@@ -540,8 +543,7 @@ fn what_stays_comes_first_and_equal_findings_come_once() {
             ("loaded", 20 << 20, figures(3 << 20, 1 << 20), json!([])),
             ("exit", 8 << 20, at_exit, json!([])),
         ]);
-        let found = of_snapshots(&profile, false).into_iter();
-        let found = found.map(|finding| {
+        let found = of_snapshots(&profile, false).into_iter().map(|finding| {
             let label = finding.snapshot.as_ref().map(|of| of.label.clone());
             (finding.kind, label.unwrap(), finding.saves_of().unwrap())
         });
@@ -749,8 +751,10 @@ fn shop_with_large_variant(type_name: &str, krate: &str) -> Profile {
 #[test]
 fn a_rare_large_variant_of_the_program_is_to_be_boxed() {
     let own = real("shop");
-    let krate = own.functions().iter();
-    let mut krate = krate.filter(|function| function.origin == Origin::User);
+    let mut krate = own
+        .functions()
+        .iter()
+        .filter(|function| function.origin == Origin::User);
     let krate = &krate.next().expect("a function").krate;
     let findings = of_snapshots(&shop_with_large_variant("Message", krate), false);
     let [finding] = &findings[..] else {

@@ -441,8 +441,9 @@ fn a_tree_of_arenas_holds_all_used_and_all_allocated_bytes() {
     assert_eq!(live.live_bytes, sum(|arena| arena.figures.allocated_bytes));
     assert_eq!(live.live_blocks, of_rows(|inside| inside.live_blocks));
     let without_row = |index| {
-        let arena = tree.children(NodeId::ROOT).iter();
-        let arena = arena
+        let arena = tree
+            .children(NodeId::ROOT)
+            .iter()
             .copied()
             .find(|&id| tree.node(id).label == Label::Arena(index));
         let below = tree.children(arena.expect("an arena")).iter();

@@ -59,9 +59,10 @@ fn two_snapshots_swapped_give_the_opposite_differences() {
                 rows.sort();
                 rows
             });
-            let opposite = back.into_iter();
-            let opposite = opposite.map(|(name, difference)| (name, difference.map(|it| -it)));
-            let mut opposite: Vec<_> = opposite.collect();
+            let mut opposite: Vec<_> = back
+                .into_iter()
+                .map(|(name, difference)| (name, difference.map(|it| -it)))
+                .collect();
             opposite.sort();
             assert_eq!(there, opposite, "{by:?}");
         }

@@ -157,12 +157,12 @@ fn recordings_of_the_corpus_cost_little_and_never_panic() {
 fn binaries_of_the_corpus_cost_little_and_never_panic() {
     let _alone = alone();
     let (binary, path) = (place("corpus.so"), place("of-corpus.hg"));
-    let recording = rich::rich(
+    let mut recording = rich::rich(
         &golden("native.hg"),
         binary.to_str().expect("UTF-8"),
         &addresses(),
-    );
-    let mut recording = recording.bytes();
+    )
+    .bytes();
     parts::seal(&mut recording);
     write(&path, &recording, None);
     all_cost_little("binary", &binary, &path);

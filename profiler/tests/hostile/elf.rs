@@ -244,8 +244,9 @@ fn names_of_cpp_that_keep_a_demangler_busy_stay_mangled() {
         // Each type name is twice as long as the one before.
         ("doubling", &|index| {
             let numbers = "0123456789ABCDEFGHIJ".chars();
-            let types = numbers.map(|number| format!("1bIS{number}_S{number}_E"));
-            let types: String = types.collect();
+            let types: String = numbers
+                .map(|number| format!("1bIS{number}_S{number}_E"))
+                .collect();
             format!("_ZN4F{index:03}I1aIiE1bIS_S_E{types}E3runEv")
         }),
         ("deep", &|index| {

@@ -252,12 +252,12 @@ fn changed_binaries_cost_little_and_never_panic() {
     let folder = tempfile::tempdir().expect("a folder");
     let binaries = binary::build(folder.path());
     let (binary, path) = (place("changed.so"), place("of-binary.hg"));
-    let recording = rich::rich(
+    let mut recording = rich::rich(
         &golden("native.hg"),
         binary.to_str().expect("UTF-8"),
         &binaries[0].addresses,
-    );
-    let mut recording = recording.bytes();
+    )
+    .bytes();
     parts::seal(&mut recording);
     write(&path, &recording, None);
     let mut keep = corpus::Keep::new("binary");

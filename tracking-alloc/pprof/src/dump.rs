@@ -95,8 +95,7 @@ impl State {
     fn document(&mut self, path: &Path, kind: Kind, asked: Instant) -> Result<Arc<[u8]>, String> {
         let process = std::process::id();
         let is_right = |dump: &Dump| dump.process == process && dump.is_fresh(asked);
-        let dump = self.dump.take().filter(is_right);
-        let mut dump = dump.unwrap_or_else(|| Dump {
+        let mut dump = self.dump.take().filter(is_right).unwrap_or_else(|| Dump {
             began: Instant::now(),
             process,
             made: Vec::new(),
@@ -116,10 +115,13 @@ impl State {
 
     fn read(&mut self, path: &Path) -> Result<Profile, String> {
         // Without a cache of symbols in files: a program must not write what nobody asked for.
-        let session = self.session.take();
-        let mut session = session.unwrap_or_else(|| Session::new(OpenOptions::default()));
-        let profile = session.load(path, &|_| (), None);
-        let profile = profile.map_err(|error| error.to_string())?;
+        let mut session = self
+            .session
+            .take()
+            .unwrap_or_else(|| Session::new(OpenOptions::default()));
+        let profile = session
+            .load(path, &|_| (), None)
+            .map_err(|error| error.to_string())?;
         if profile.frames().len() <= KEPT_FRAMES {
             self.session = Some(session);
         }

@@ -19,8 +19,10 @@ impl Stacks {
     pub(crate) fn of(program: &Program, test: &str) -> Stacks {
         let path = program.recording(test);
         let mut command = program.command();
-        let status = command.env("HEAPGLASS_OUT", &path).status();
-        let status = status.expect("a program just built can be run");
+        let status = command
+            .env("HEAPGLASS_OUT", &path)
+            .status()
+            .expect("a program just built can be run");
         assert!(status.success(), "{test}: {status}");
         let recording = &Recording::open(&path).expect("a finished program leaves a recording");
         let mut images = Images::default();

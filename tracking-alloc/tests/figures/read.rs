@@ -169,8 +169,12 @@ pub(crate) fn of_lane(recording: &Recording, name: &str) -> Counts {
 
 /// Returns a thread's name.
 pub(crate) fn name_of(words: [u64; 2]) -> String {
-    let bytes = words.map(u64::to_le_bytes).concat();
-    let bytes: Vec<u8> = bytes.into_iter().take_while(|byte| *byte != 0).collect();
+    let bytes: Vec<u8> = words
+        .map(u64::to_le_bytes)
+        .concat()
+        .into_iter()
+        .take_while(|byte| *byte != 0)
+        .collect();
     String::from_utf8(bytes).expect("a name")
 }
 

@@ -444,8 +444,9 @@ fn changes_that_are_not_possible_are_refused() {
         ("HEAPGLASS_SEED", "x"),
         ("HEAPGLASS_MODE", "samples"),
     ] {
-        let run = Run::by_environment("sampled-temporary", "move");
-        let mut run = run.with("HEAPGLASS_MODE", "sample").with(name, value);
+        let mut run = Run::by_environment("sampled-temporary", "move")
+            .with("HEAPGLASS_MODE", "sample")
+            .with(name, value);
         run.succeeds();
         assert!(!run.is_there(), "{name}={value}");
     }

@@ -421,8 +421,10 @@ fn threads_without_a_lane_of_their_own_share_the_last_one() {
         "{further}"
     );
     // Each thread walked its own stack.
-    let foreign = recording.sites.iter();
-    let foreign = foreign.filter(|site| site.flags & site_flags::FOREIGN != 0);
+    let foreign = recording
+        .sites
+        .iter()
+        .filter(|site| site.flags & site_flags::FOREIGN != 0);
     assert_eq!(foreign.count(), 0);
     assert_eq!(lane.unattributed.total_blocks, 0);
     let of_all = all(&recording);

@@ -110,8 +110,10 @@ impl App {
             (Page::About, Some(data)) => about::lines(data, &self.title, cells),
             (Page::About, None) => Vec::new(),
             (Page::Written, _) => {
-                let lines = self.written.iter();
-                let lines = lines.flat_map(|text| paragraph(&clean(text), cells.into(), "  "));
+                let lines = self
+                    .written
+                    .iter()
+                    .flat_map(|text| paragraph(&clean(text), cells.into(), "  "));
                 lines.map(Line::raw).collect()
             }
         }

@@ -129,8 +129,12 @@ impl Menu {
 
     /// Lists the items that contain every typed word, in upper or lower case.
     fn narrow(&mut self) {
-        let typed = self.typed.as_ref().map(Prompt::text).unwrap_or_default();
-        let typed = typed.to_lowercase();
+        let typed = self
+            .typed
+            .as_ref()
+            .map(Prompt::text)
+            .unwrap_or_default()
+            .to_lowercase();
         let is_listed = |item: &Item| {
             let text = item.text.to_lowercase();
             typed.split_whitespace().all(|word| text.contains(word))

@@ -11,8 +11,9 @@ pub(super) fn open(path: &Path, line: Option<u32>) -> String {
             .ok()
             .filter(|value| !value.trim().is_empty())
     };
-    let editor = set("VISUAL").or_else(|| set("EDITOR"));
-    let editor = editor.unwrap_or_else(|| "vi".to_owned());
+    let editor = set("VISUAL")
+        .or_else(|| set("EDITOR"))
+        .unwrap_or_else(|| "vi".to_owned());
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or("vi");
     let command = Command::new(program)

@@ -333,8 +333,9 @@ fn the_mouse_the_clipboard_and_the_editor_work_on_a_terminal() {
         .text()
         .lines()
         .nth(1)
-        .and_then(|line| line.find("5 Site"));
-    let tab = tab.expect("the tabs") + 1;
+        .and_then(|line| line.find("5 Site"))
+        .expect("the tabs")
+        + 1;
     terminal.send(&format!("\u{1b}[<0;{tab};2M\u{1b}[<0;{tab};2m"));
     terminal.wait_for("allocated as");
     terminal.send("\u{1b}[<0;3;7M\u{1b}[<0;3;7m");

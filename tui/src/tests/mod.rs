@@ -188,8 +188,10 @@ impl Screen {
         let top = body.y;
         let buffer = self.draw();
         let line = |y: u16, of: &dyn Fn(&Cell) -> bool| {
-            let cells = (0..buffer.area.width).map(|x| &buffer[(x, y)]);
-            let cells = cells.filter(|cell| of(cell)).map(Cell::symbol);
+            let cells = (0..buffer.area.width)
+                .map(|x| &buffer[(x, y)])
+                .filter(|cell| of(cell))
+                .map(Cell::symbol);
             cells.collect::<String>().trim_end().to_owned()
         };
         let is_selected = |cell: &Cell| cell.modifier.contains(Modifier::REVERSED);

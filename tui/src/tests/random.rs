@@ -90,8 +90,9 @@ fn play(seed: u64, keys: usize, profiles: &[Profile], options: Options) {
 /// Returns the number of keys and mouse events of a test: `HEAPGLASS_EVENTS` shared by all kinds of
 /// recordings, or a few thousand.
 fn events(of_each: usize) -> usize {
-    let all = std::env::var("HEAPGLASS_EVENTS").ok();
-    let all = all.map(|text| text.parse::<usize>().expect("HEAPGLASS_EVENTS is a number"));
+    let all = std::env::var("HEAPGLASS_EVENTS")
+        .ok()
+        .map(|text| text.parse::<usize>().expect("HEAPGLASS_EVENTS is a number"));
     all.map_or(of_each, |all| all.div_ceil(4))
 }
 

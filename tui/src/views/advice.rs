@@ -192,8 +192,10 @@ impl View for Advice {
         } else {
             ""
         };
-        let title = self.found(cx).map(|found| format!("advice › {found}"));
-        let title = title.unwrap_or_else(|| format!("{findings}. {overlap}"));
+        let title = self
+            .found(cx)
+            .map(|found| format!("advice › {found}"))
+            .unwrap_or_else(|| format!("{findings}. {overlap}"));
         lines.line(&title, theme::heading());
         let kind = |line: &Line| line.finding.kind;
         let is_wide = area.width >= 100;

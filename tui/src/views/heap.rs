@@ -95,8 +95,9 @@ impl Request {
     fn fill(&self) -> Filled {
         let profile = &self.data.profile;
         let snapshot = profile.snapshots().get(self.at);
-        let rows = snapshot.map(|snapshot| holders(profile, snapshot));
-        let rows = rows.unwrap_or_default();
+        let rows = snapshot
+            .map(|snapshot| holders(profile, snapshot))
+            .unwrap_or_default();
         let mut numbers = HashMap::new();
         for (node, row) in (0..).zip(&rows) {
             numbers.entry(row.key(&rows)).or_insert(node);
@@ -255,17 +256,21 @@ impl Heap {
 
     /// Shows rows. Keeps the selection and the open branches if the holders are still there.
     fn show(&mut self, filled: Filled, cx: &Context<'_>) {
-        let kept = self.tree.selected();
-        let kept = kept.filter(|_| self.tree.list.cursor.selected > 0);
+        let kept = self
+            .tree
+            .selected()
+            .filter(|_| self.tree.list.cursor.selected > 0);
         let before = std::mem::replace(&mut self.rows, filled.rows);
         let moved = |node: u32| {
             let row = before.get(node as usize)?;
             filled.numbers.get(&row.key(&before)).copied()
         };
         self.tree.renumber(moved);
-        let goal = self.goal.take();
-        let goal = goal.and_then(|(data, site)| data.same_site(site, &filled.request.data));
-        let goal = goal.and_then(|site| holders_of(&self.rows, site).first().copied());
+        let goal = self
+            .goal
+            .take()
+            .and_then(|(data, site)| data.same_site(site, &filled.request.data))
+            .and_then(|site| holders_of(&self.rows, site).first().copied());
         self.shown = Some(filled.request);
         self.order = Order::new(&self.rows, self.sort, cx);
         self.rebuild(kept.and_then(moved), cx);
@@ -421,10 +426,13 @@ impl View for Heap {
     }
 
     fn found(&self, _: &Context<'_>) -> Option<String> {
-        let whole = self.rows.iter().filter(|row| row.parent.is_none());
-        let whole = whole.fold(0_u64, |sum, row| {
-            sum.saturating_add(row.held.retained_bytes)
-        });
+        let whole = self
+            .rows
+            .iter()
+            .filter(|row| row.parent.is_none())
+            .fold(0_u64, |sum, row| {
+                sum.saturating_add(row.held.retained_bytes)
+            });
         self.search.found_nodes("holder", whole, "the snapshot")
     }
 

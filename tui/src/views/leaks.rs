@@ -139,8 +139,9 @@ impl LeakList {
         let mut lines = Vec::new();
         for kind in Kind::ALL {
             let of_kind = found.iter().filter(|row| row.kind == kind);
-            let rows = of_kind.map(|row| Line::Row(Box::new((*row).clone())));
-            let mut rows: Vec<Line> = rows.collect();
+            let mut rows: Vec<Line> = of_kind
+                .map(|row| Line::Row(Box::new((*row).clone())))
+                .collect();
             table(self.sort, cx, &[]).sort(&mut rows);
             if kind == Kind::Program {
                 lines.append(&mut rows);
@@ -286,8 +287,11 @@ impl View for LeakList {
         } else {
             self.search.empty("nothing is live: every block was freed")
         };
-        let visible = self.list.rows.get(self.list.cursor.top..);
-        let visible = visible.unwrap_or_default();
+        let visible = self
+            .list
+            .rows
+            .get(self.list.cursor.top..)
+            .unwrap_or_default();
         let visible = visible.get(..rows_in(body)).unwrap_or(visible);
         table(self.sort, cx, visible).render(body, buffer, &self.list, &empty);
         let lines = Lines::new(details, buffer);
@@ -425,8 +429,10 @@ impl LeakList {
         let label = &row.label;
         let owner = label.owner_and_source();
         let names = [&label.what, &label.location, &owner].into_iter();
-        let names = names.filter(|name| !name.is_empty());
-        let names: Vec<_> = names.map(|name| clean(name)).collect();
+        let names: Vec<_> = names
+            .filter(|name| !name.is_empty())
+            .map(|name| clean(name))
+            .collect();
         lines.line(&names.join(" · "), theme::strong());
         let figures = &row.figures;
         let number = |key| figures.number(key);

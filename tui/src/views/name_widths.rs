@@ -37,8 +37,11 @@ impl NameWidths {
     pub(crate) fn of(rows: &[(&SiteLabel, u64)], all: usize) -> NameWidths {
         let most = all * 3 / 5;
         // The phase goes first: it shows where there is room.
-        let with_phases = rows.iter().map(|(label, _)| width(&clean(&label.location)));
-        let with_phases = with_phases.max().unwrap_or(0);
+        let with_phases = rows
+            .iter()
+            .map(|(label, _)| width(&clean(&label.location)))
+            .max()
+            .unwrap_or(0);
         let needs = |least: u64| {
             let (mut what, mut location, mut owner) = (12, 5, 5);
             let rows = rows.iter().filter(|(_, value)| *value >= least);

@@ -86,8 +86,9 @@ fn in_order(cx: &Context<'_>) -> Option<Vec<Line>> {
     let line = |(at, depth): (usize, usize)| {
         let (row, detail) = details.get(at)?;
         let scope = cx.data.profile.scopes().get(detail.scope.0 as usize);
-        let name = scope.map(|scope| scope.name.clone());
-        let name = name.filter(|_| detail.scope != ScopeId(0));
+        let name = scope
+            .map(|scope| scope.name.clone())
+            .filter(|_| detail.scope != ScopeId(0));
         Some(Line {
             name: name.unwrap_or_else(|| row.key.clone()),
             row: Arc::clone(row),
@@ -243,8 +244,10 @@ impl View for PhaseTree {
             let name = clean(&line.row.key);
             let name = (&*name, 1, theme::strong());
             let place = self.list.place("phase");
-            let title = self.found(cx).map(|found| format!("{place} · {found}"));
-            let title = title.unwrap_or(place);
+            let title = self
+                .found(cx)
+                .map(|found| format!("{place} · {found}"))
+                .unwrap_or(place);
             let mut lines = Lines::details(details, buffer, &title, name);
             let detail = &line.detail;
             let mut items = all_figures(cx.measure, inclusive(&line.row, detail));

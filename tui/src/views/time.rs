@@ -283,8 +283,10 @@ fn same_moment(old: (&Profile, Moment), new: &Profile, moments: &[Moment]) -> Op
     let (profile, moment) = old;
     let time_ns = moment.time_ns(profile);
     let is_kind = |other: &Moment| std::mem::discriminant(other) == std::mem::discriminant(&moment);
-    let candidates = moments.iter().enumerate();
-    let candidates = candidates.filter(|(_, other)| is_kind(other));
+    let candidates = moments
+        .iter()
+        .enumerate()
+        .filter(|(_, other)| is_kind(other));
     let distance = |other: &Moment| other.time_ns(new).abs_diff(time_ns);
     candidates
         .min_by_key(|(_, other)| distance(other))
@@ -381,8 +383,7 @@ fn lines_at(data: &Data, moment: Moment, by: By) -> Vec<Line> {
             notes.push(counted(sites.len() as u64, "site"));
         }
         if moment == Moment::End && !sites.is_empty() {
-            let age = data.profile.age(sites, &figures_of(data, sites));
-            let age = age.text();
+            let age = data.profile.age(sites, &figures_of(data, sites)).text();
             notes.extend(age.map(|age| format!("median age of its blocks {age}")));
         }
         Line {
@@ -569,8 +570,9 @@ impl View for Time {
                 let grown = lines.map(|line| line.grown.difference().0);
                 format!("growth {}", signed(grown.fold(0, i64::saturating_add)))
             } else {
-                let live = lines.map(|line| line.grown.to.0);
-                let live = live.fold(0, u64::saturating_add);
+                let live = lines
+                    .map(|line| line.grown.to.0)
+                    .fold(0, u64::saturating_add);
                 let whole = self.moment().live(&cx.data.profile).0;
                 format!("{} of all", Share::of(live, whole))
             }

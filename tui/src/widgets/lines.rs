@@ -55,8 +55,10 @@ impl<'a> Lines<'a> {
     /// than a line at spaces.
     pub(crate) fn flow(&mut self, items: &[String], style: Style) {
         let cells = usize::from(self.rest.width);
-        let parts = items.iter().flat_map(|item| paragraph(item, cells, ""));
-        let parts: Vec<String> = parts.collect();
+        let parts: Vec<String> = items
+            .iter()
+            .flat_map(|item| paragraph(item, cells, ""))
+            .collect();
         self.spans(parts.iter().map(|part| [(part.as_str(), style)]));
     }
 

@@ -60,8 +60,10 @@ struct Column<'a, R> {
 impl<R> Column<'_, R> {
     /// Returns the texts of the column in some rows, truncated to its width, with their styles.
     fn cells(&self, rows: &[&R]) -> Vec<(String, Style)> {
-        let cells = rows.iter().map(|row| (self.cell)(row, self.width));
-        let mut cells: Vec<(String, Style)> = cells.collect();
+        let mut cells: Vec<(String, Style)> = rows
+            .iter()
+            .map(|row| (self.cell)(row, self.width))
+            .collect();
         for (text, _) in &mut cells {
             *text = clean(text).into_owned();
         }
@@ -445,10 +447,18 @@ impl<'a, R: 'a> Table<'a, R> {
         if list.rows.is_empty() {
             write(buffer, slice(area, 1, 1), empty, theme::dim());
         }
-        let visible = list.rows.iter().skip(list.cursor.top).take(rows_in(area));
-        let visible: Vec<&R> = visible.collect();
-        let cells = self.columns.iter().map(|column| column.cells(&visible));
-        let mut cells: Vec<_> = cells.map(Vec::into_iter).collect();
+        let visible: Vec<&R> = list
+            .rows
+            .iter()
+            .skip(list.cursor.top)
+            .take(rows_in(area))
+            .collect();
+        let mut cells: Vec<_> = self
+            .columns
+            .iter()
+            .map(|column| column.cells(&visible))
+            .map(Vec::into_iter)
+            .collect();
         let window = area.rows().skip(1);
         for (at, line) in (list.cursor.top..).zip(window).take(visible.len()) {
             let columns = self.columns.iter().zip(&mut cells);

@@ -68,8 +68,9 @@ impl Ask {
 impl AskFigures {
     /// Returns the grouping and the measure of what is grouped by `by`.
     pub(crate) fn asked(&self, by: By) -> Asked {
-        let measure = self.measure;
-        let measure = measure.unwrap_or_else(|| Kind::of(by, Measure::default()).default_measure());
+        let measure = self
+            .measure
+            .unwrap_or_else(|| Kind::of(by, Measure::default()).default_measure());
         Asked {
             by,
             measure,

@@ -32,8 +32,9 @@ pub(super) fn word<T: Copy + Send + Sync + 'static, const N: usize>(
 
 /// Parses a label: `region=eu`.
 pub(super) fn pair(text: &str) -> Result<(String, String), String> {
-    let pair = text.split_once('=');
-    let pair = pair.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let pair = text
+        .split_once('=')
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
     pair.ok_or_else(|| "a label has a name and a value; write it as name=value".to_owned())
 }
 

@@ -125,8 +125,7 @@ fn arena(profile: &Profile, args: &Flamegraph) -> Result<Option<usize>, Error> {
         .collect();
     let found = names.iter().position(|name| name == wanted);
     let how = "tracking_alloc::arena::Tracked::new";
-    let of_instance = wanted.rsplit_once('#');
-    let of_instance = of_instance.filter(|(name, number)| {
+    let of_instance = wanted.rsplit_once('#').filter(|(name, number)| {
         names.contains(name) && !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit())
     });
     let none = || match of_instance {

@@ -52,15 +52,18 @@ pub(crate) fn not_yet(quiet_since_ns: Option<u64>, does: &str) -> String {
 fn of_process(pid: u32) -> Result<Live, Error> {
     let is_its =
         |header: &HeaderValue| header.pid == pid && matches!(Writer::of(header), Writer::Running);
-    let mapped = mapped_files(pid).into_iter();
-    let mapped = mapped.filter_map(|path| Some((header::read(&path)?, path)));
+    let mapped = mapped_files(pid)
+        .into_iter()
+        .filter_map(|path| Some((header::read(&path)?, path)));
     let left = place::left().into_iter();
     let left = left.map(|left| (left.header, left.path));
-    let here = recent::in_this_folder().chain(recent::remembered());
-    let here = here.map(|(path, header)| (header, path));
+    let here = recent::in_this_folder()
+        .chain(recent::remembered())
+        .map(|(path, header)| (header, path));
     let mut all = mapped.chain(left).chain(here);
-    let found = all.find(|(header, _)| is_its(header));
-    let found = found.map(|(header, path)| Live { path, header });
+    let found = all
+        .find(|(header, _)| is_its(header))
+        .map(|(header, path)| Live { path, header });
     found.ok_or_else(|| {
         let why = if Path::new(&format!("/proc/{pid}")).exists() {
             "it has no recording that heapglass can see; start it with `heapglass run`, or with HEAPGLASS_OUT set"

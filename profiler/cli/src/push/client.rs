@@ -56,8 +56,9 @@ async fn exchange(
     fn failed<E: Display>(what: &str) -> impl Fn(E) -> String {
         move |error| format!("{what}: {error}")
     }
-    let stream = TcpStream::connect((target.host.as_str(), target.port)).await;
-    let stream = stream.map_err(failed("cannot connect"))?;
+    let stream = TcpStream::connect((target.host.as_str(), target.port))
+        .await
+        .map_err(failed("cannot connect"))?;
     let stream = encrypt(target, stream).await?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
         .await
@@ -88,8 +89,10 @@ async fn exchange(
         .await
         .map_err(failed("no answer"))?;
     let status = response.status();
-    let retry_after = response.headers().get(RETRY_AFTER);
-    let retry_after = retry_after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    let retry_after = response
+        .headers()
+        .get(RETRY_AFTER)
+        .and_then(|value| value.to_str().ok()?.trim().parse().ok());
     // The rest of the answer is of no use.
     let text = Limited::new(response.into_body(), ANSWER_BYTES)
         .collect()

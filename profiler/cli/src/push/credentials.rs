@@ -69,8 +69,7 @@ impl Credentials {
                 )));
             }
         };
-        let value = HeaderValue::try_from(text);
-        let mut value = value.map_err(|_| {
+        let mut value = HeaderValue::try_from(text).map_err(|_| {
             Error::misuse(format_args!(
                 "{name} has characters that a header cannot have"
             ))

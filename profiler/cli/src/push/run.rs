@@ -166,8 +166,8 @@ fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
-        .build();
-    let runtime = runtime.map_err(Error::wrap("cannot begin to push"))?;
+        .build()
+        .map_err(Error::wrap("cannot begin to push"))?;
     Ok(runtime.block_on(future))
 }
 
@@ -229,8 +229,7 @@ impl Push {
         loop {
             let body = ready.body.clone();
             let credentials = self.credentials.as_ref();
-            let sent = post(&self.target, PATH, credentials, body, self.patience.request);
-            let mut sent = sent.await;
+            let mut sent = post(&self.target, PATH, credentials, body, self.patience.request).await;
             if let Ok(reply) = &mut sent {
                 reply.text = message(&reply.text);
                 // A server may say what it was sent.

@@ -86,8 +86,10 @@ fn read_request(stream: &mut TcpStream) -> String {
     let mut buffer = [0; 4096];
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let length = text.split("content-length: ").nth(1);
-        let length = length.and_then(|rest| rest.split("\r\n").next()?.parse::<usize>().ok());
+        let length = text
+            .split("content-length: ")
+            .nth(1)
+            .and_then(|rest| rest.split("\r\n").next()?.parse::<usize>().ok());
         if let Some((head, body)) = text.split_once("\r\n\r\n")
             && body.len() >= length.unwrap_or(0)
         {
@@ -265,8 +267,9 @@ fn credentials_are_in_no_message() {
     let found = variables(&[
         ("HEAPGLASS_PUSH_USER", "me"),
         ("HEAPGLASS_PUSH_PASSWORD", SECRET),
-    ]);
-    let found = found.unwrap().unwrap();
+    ])
+    .unwrap()
+    .unwrap();
     assert_eq!(found.header(), "Basic bWU6czNjcmV0LXQwa2Vu");
     assert!(!format!("{found:?} {:?}", found.header()).contains("bWU6"));
     assert_eq!(

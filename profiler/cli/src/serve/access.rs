@@ -150,8 +150,10 @@ fn has_own_host<B>(request: &Request<B>) -> bool {
     let (Some(host), None) = (hosts.next(), hosts.next()) else {
         return false;
     };
-    let in_target = request.uri().authority();
-    let in_target = in_target.is_none_or(|authority| is_own_host(authority.as_str()));
+    let in_target = request
+        .uri()
+        .authority()
+        .is_none_or(|authority| is_own_host(authority.as_str()));
     in_target && host.to_str().is_ok_and(is_own_host)
 }
 

@@ -423,16 +423,17 @@ fn open_own(path: &Path, name: &OsStr) -> Result<(File, HeaderValue), Refusal> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let mut options = File::options();
     options.read(true).custom_flags(flags.bits() as i32);
-    let file = options.open(target.as_deref().unwrap_or(path));
-    let file = file.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => {
-            Refusal::NothingRecords(format!("{name}: nothing is recorded there"))
-        }
-        _ if is_link(path) => Refusal::NotFound(format!(
-            "{name}: links are not followed, only files are read"
-        )),
-        _ => Refusal::Unreadable(format!("{name}: {error}")),
-    })?;
+    let file = options
+        .open(target.as_deref().unwrap_or(path))
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                Refusal::NothingRecords(format!("{name}: nothing is recorded there"))
+            }
+            _ if is_link(path) => Refusal::NotFound(format!(
+                "{name}: links are not followed, only files are read"
+            )),
+            _ => Refusal::Unreadable(format!("{name}: {error}")),
+        })?;
     let unreadable = |error: io::Error| Refusal::Unreadable(format!("{name}: {error}"));
     let found = file.metadata().map_err(unreadable)?;
     if !place::is_own_file(&found) {
@@ -440,8 +441,8 @@ fn open_own(path: &Path, name: &OsStr) -> Result<(File, HeaderValue), Refusal> {
             "{name}: only regular files of this user are read"
         )));
     }
-    let header = header::prefix(&file, HeaderValue::SIZE).map_err(unreadable)?;
-    let header = header
+    let header = header::prefix(&file, HeaderValue::SIZE)
+        .map_err(unreadable)?
         .ok_or_else(|| Refusal::NothingRecords(format!("{name}: nothing is recorded there yet")))?;
     if header.magic != MAGIC {
         return Err(Refusal::NotFound(format!("{name}: not a recording")));

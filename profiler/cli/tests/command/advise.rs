@@ -24,8 +24,9 @@ fn findings_are_in_the_summary_in_text_and_in_json() {
     let done = place.run(&[&["run", "--out", "x.hg", "--"][..], &target].concat());
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     let mut lines = done.stderr.lines();
-    let line = lines.find(|line| line.starts_with("  advice      saves about "));
-    let line = line.unwrap_or_else(|| panic!("{}", done.stderr));
+    let line = lines
+        .find(|line| line.starts_with("  advice      saves about "))
+        .unwrap_or_else(|| panic!("{}", done.stderr));
     assert!(
         line.contains(" at the peak: value_tree  src/demo/target.rs:"),
         "{line}"

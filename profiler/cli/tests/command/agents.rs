@@ -53,8 +53,9 @@ fn the_loop_of_the_skill_records_advises_and_compares() {
         {
             assert!(findings["findings"][0].get(key).is_some(), "{key}");
         }
-        let left = fs::read_dir(place.root()).unwrap();
-        let left = left.map(|entry| entry.unwrap().file_name());
+        let left = fs::read_dir(place.root())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name());
         assert!(
             left.into_iter()
                 .all(|name| !name.to_string_lossy().ends_with(".packed"))

@@ -32,8 +32,12 @@ fn the_systems_allocator_is_compared_and_what_is_not_there_is_named() {
     };
     assert!(number("peak_bytes") > 0);
     assert!(number("usable_bytes") > number("requested_bytes"));
-    let left_out = json["not_compared"].as_array().expect("a list").iter();
-    let left_out: Vec<_> = left_out.map(|one| one["name"].as_str()).collect();
+    let left_out: Vec<_> = json["not_compared"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| one["name"].as_str())
+        .collect();
     assert_eq!(left_out, [Some("nomalloc"), Some("/nowhere/lib.so")]);
 }
 

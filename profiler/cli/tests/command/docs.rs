@@ -11,8 +11,9 @@ fn root() -> PathBuf {
 }
 
 fn guide() -> Vec<PathBuf> {
-    let pages = fs::read_dir(root().join("docs/src")).unwrap();
-    let pages = pages.map(|page| page.unwrap().path());
+    let pages = fs::read_dir(root().join("docs/src"))
+        .unwrap()
+        .map(|page| page.unwrap().path());
     // Pictures lie in folders beside their pages.
     pages.filter(|page| page.is_file()).collect()
 }

@@ -49,8 +49,13 @@ fn each_date_and_service_has_a_folder_with_every_table() {
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     assert_eq!(done.stderr, "wrote 4 files of 2 recordings to out\n");
     let first = files(&place.path("out"));
-    let folder = first[0].parent().unwrap().strip_prefix(place.path("out"));
-    let folder = folder.unwrap().to_str().unwrap();
+    let folder = first[0]
+        .parent()
+        .unwrap()
+        .strip_prefix(place.path("out"))
+        .unwrap()
+        .to_str()
+        .unwrap();
     assert!(folder.starts_with("date=2"), "{folder}");
     assert!(folder.ends_with("/service=heapglass"), "{folder}");
     let names = first
@@ -442,10 +447,10 @@ fn above_budget(known: &[Known], budgets: &BTreeMap<String, u64>) -> Vec<Value> 
     let latest = known.iter().map(|one| one.day).max().unwrap();
     let mut rows = Vec::new();
     for (service, budget) in budgets {
-        let recent = known
+        let recent: Vec<&Known> = known
             .iter()
-            .filter(|one| one.service == *service && one.day + 7 > latest);
-        let recent: Vec<&Known> = recent.collect();
+            .filter(|one| one.service == *service && one.day + 7 > latest)
+            .collect();
         let above: Vec<&&Known> = recent.iter().filter(|one| one.peak() > *budget).collect();
         let hosts: BTreeSet<&str> = above.iter().map(|one| &one.host[..]).collect();
         let largest = recent.iter().map(|one| one.peak()).max().unwrap_or(0);
@@ -524,10 +529,16 @@ fn estimates_have_the_intervals_of_the_report() {
         "total_blocks",
         "grows",
     ];
-    let keys = keys.map(|key| ["", "_low", "_high"].map(|end| format!("{key}{end}")));
-    let keys: Vec<String> = keys.into_iter().flatten().collect();
-    let columns = keys.iter().map(|key| format!("CAST(SUM({key}) AS BIGINT)"));
-    let columns = columns.collect::<Vec<_>>().join(", ");
+    let keys: Vec<String> = keys
+        .map(|key| ["", "_low", "_high"].map(|end| format!("{key}{end}")))
+        .into_iter()
+        .flatten()
+        .collect();
+    let columns = keys
+        .iter()
+        .map(|key| format!("CAST(SUM({key}) AS BIGINT)"))
+        .collect::<Vec<_>>()
+        .join(", ");
     let samples = format!("SELECT {columns} FROM samples");
     let totals = "SELECT peak_bytes, peak_bytes_low, peak_bytes_high, total_bytes, total_bytes_low, exact \
                   FROM recordings";
@@ -550,8 +561,12 @@ fn estimates_have_the_intervals_of_the_report() {
         unreachable!("three keys each")
     };
     assert!(low.is_some() && low < high, "{expected:?}");
-    let unbounded = keys.iter().zip(&expected).filter(|(_, sum)| sum.is_none());
-    let unbounded: Vec<&String> = unbounded.map(|(key, _)| key).collect();
+    let unbounded: Vec<&String> = keys
+        .iter()
+        .zip(&expected)
+        .filter(|(_, sum)| sum.is_none())
+        .map(|(key, _)| key)
+        .collect();
     assert_eq!(unbounded, ["total_blocks_high", "grows_high"]);
     let of = &report["totals"];
     assert_eq!(

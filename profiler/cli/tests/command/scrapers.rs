@@ -185,8 +185,15 @@ fn read_push(stream: &mut impl Read) -> std::io::Result<Push> {
         let head = String::from_utf8(bytes[..end].to_vec())
             .unwrap()
             .to_lowercase();
-        let length = head.split("content-length: ").nth(1).unwrap();
-        let length: usize = length.split("\r\n").next().unwrap().parse().unwrap();
+        let length: usize = head
+            .split("content-length: ")
+            .nth(1)
+            .unwrap()
+            .split("\r\n")
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
         if bytes.len() >= end + 4 + length {
             return Ok((head, serde_json::from_slice(&bytes[end + 4..]).unwrap()));
         }
@@ -283,8 +290,11 @@ fn what_is_pushed_again_and_again_adds_up_to_everything() {
     let pipe = place.pipe("input.pipe");
     let (url, requests) = pyroscope();
     let words = ["push", "x.hg", "--to", "pyroscope", &url, "--every", "0.2s"];
-    let mut push = place.heapglass(&words);
-    let mut push = push.stderr(Stdio::piped()).spawn().unwrap();
+    let mut push = place
+        .heapglass(&words)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut said = BufReader::new(push.stderr.take().unwrap());
     let mut line = String::new();
     said.read_line(&mut line).unwrap();

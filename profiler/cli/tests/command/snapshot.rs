@@ -281,8 +281,9 @@ fn a_run_takes_snapshots_at_its_peak_and_its_end_and_keeps_them_in_the_recording
     );
     assert!(!done.stderr.contains("no snapshot"), "{}", done.stderr);
     let profile = profile(&place.path("a.hg"));
-    let labels = profile.snapshots().iter();
-    let labels: Vec<_> = labels
+    let labels: Vec<_> = profile
+        .snapshots()
+        .iter()
         .map(|snapshot| snapshot.moment().label.as_str())
         .collect();
     assert_eq!(labels, ["peak", "exit"]);

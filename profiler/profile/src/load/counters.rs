@@ -161,8 +161,10 @@ pub(super) fn find_peak(recording: &Recording) -> Peak {
         peak.time_ns = header.elapsed_ns.max(header.peak_ns);
     }
     for (index, mark) in recording.marks.iter().enumerate().rev() {
-        let bytes = mark_rows(recording, mark).iter().map(|row| row.peak_bytes);
-        let bytes = bytes.fold(0, i64::saturating_add);
+        let bytes = mark_rows(recording, mark)
+            .iter()
+            .map(|row| row.peak_bytes)
+            .fold(0, i64::saturating_add);
         if mark.has_rows == 1 && bytes > peak.bytes {
             peak = Peak {
                 at: PeakAt::Mark(index),

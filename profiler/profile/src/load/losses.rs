@@ -93,8 +93,10 @@ pub(super) fn of_stacks(profile: &mut Profile) {
 
 /// Stacks that may have been taken for others.
 fn mistaken_notes(recording: &Recording) -> Vec<String> {
-    let collided = recording.sites.iter();
-    let collided = collided.filter(|site| site.flags & site_flags::COLLIDED != 0);
+    let collided = recording
+        .sites
+        .iter()
+        .filter(|site| site.flags & site_flags::COLLIDED != 0);
     let replaced = recording.modules.iter().filter(|module| {
         let path = recording.string(module.path);
         module.generation > 0 && path.is_some_and(|path| path.starts_with('/'))

@@ -173,8 +173,8 @@ impl Session {
     /// # Errors
     /// Returns the errors of [`open`].
     pub fn load_file(&mut self, file: &File, path: &Path) -> Result<Profile, Error> {
-        let recording = Recording::read(file);
-        let recording = recording.map_err(|error| Error::new(path, Kind::Recording(error)))?;
+        let recording =
+            Recording::read(file).map_err(|error| Error::new(path, Kind::Recording(error)))?;
         self.load_recording(recording, path, &|_| (), None)
     }
 
@@ -189,8 +189,10 @@ impl Session {
         let options = &self.options;
         let addresses = Addresses::of(&mut recording);
         let mut known = self.known.take();
-        let same = known.as_mut().filter(|known| known.addresses == addresses);
-        let same = same.map(|known| take(&mut known.names));
+        let same = known
+            .as_mut()
+            .filter(|known| known.addresses == addresses)
+            .map(|known| take(&mut known.names));
         let is_same = same.is_some();
         let of = &addresses;
         let find = |same: Option<Names>| match same {
@@ -253,8 +255,10 @@ fn read(path: &Path) -> Result<Recording, Error> {
 /// Takes the snapshots that a recording carries.
 fn snapshots(recording: &mut Recording, path: &Path) -> Result<Vec<Snapshot>, Error> {
     let bytes = recording.snapshots.take();
-    let snapshots = bytes.map(|bytes| Snapshot::parse(&bytes)).transpose();
-    let snapshots = snapshots.map_err(|what| Error::new(path, Kind::Snapshots(what)))?;
+    let snapshots = bytes
+        .map(|bytes| Snapshot::parse(&bytes))
+        .transpose()
+        .map_err(|what| Error::new(path, Kind::Snapshots(what)))?;
     Ok(snapshots.unwrap_or_default())
 }
 
@@ -359,11 +363,12 @@ impl Unnamed {
         profile.threads = moments::threads(&recording);
         profile.timeline = moments::timeline(&recording);
         profile.marks = moments::marks(&recording);
-        let nodes = take(&mut recording.stacks).into_iter();
-        let nodes = nodes.map(|node| StackNode {
-            parent: node.parent,
-            piece: node.frame,
-        });
+        let nodes = take(&mut recording.stacks)
+            .into_iter()
+            .map(|node| StackNode {
+                parent: node.parent,
+                piece: node.frame,
+            });
         profile.stacks.nodes = nodes.collect();
         Unnamed {
             recording,

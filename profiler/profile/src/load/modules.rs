@@ -51,14 +51,18 @@ impl Modules {
         options: &OpenOptions,
         progress: &dyn Fn(Progress<'_>),
     ) -> Result<Symbols, Error> {
-        let refs = self.refs.iter().map(|(path, identity)| ModuleRef {
-            path,
-            identity: identity.clone(),
-        });
-        let refs: Vec<ModuleRef<'_>> = refs.collect();
-        let frames = frames.iter();
-        let frames = frames.map(|frame| (self.position(frame.module), frame.offset));
-        let frames: Vec<(u32, u64)> = frames.collect();
+        let refs: Vec<ModuleRef<'_>> = self
+            .refs
+            .iter()
+            .map(|(path, identity)| ModuleRef {
+                path,
+                identity: identity.clone(),
+            })
+            .collect();
+        let frames: Vec<(u32, u64)> = frames
+            .iter()
+            .map(|frame| (self.position(frame.module), frame.offset))
+            .collect();
         let symbols = symbols::resolve(&refs, &frames, &options.symbols, progress);
         symbols.map_err(|error| Error::new(path, Kind::Symbols(error)))
     }
@@ -75,8 +79,11 @@ impl Modules {
     }
 
     pub(super) fn described(&self, symbols: &Symbols) -> Vec<Module> {
-        let sources = symbols.modules.iter().cloned();
-        let sources = sources.chain(std::iter::repeat(SymbolSource::NotNeeded));
+        let sources = symbols
+            .modules
+            .iter()
+            .cloned()
+            .chain(std::iter::repeat(SymbolSource::NotNeeded));
         let describe = |((path, identity), symbols): (&(String, Identity), SymbolSource)| Module {
             path: path.clone(),
             build_id: match identity {

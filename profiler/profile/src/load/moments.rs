@@ -125,10 +125,13 @@ fn peak_error(header: &HeaderValue, bound: i64, bytes: i64) -> u64 {
 
 /// The crates that who recorded called the program's own.
 fn own_crates(recording: &Recording) -> Vec<String> {
-    let named = recording.string(recording.header.own_crates);
-    let named = named.unwrap_or_default();
-    let names = named.split(',').map(str::trim);
-    let names = names.filter(|name| !name.is_empty());
+    let named = recording
+        .string(recording.header.own_crates)
+        .unwrap_or_default();
+    let names = named
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty());
     names.map(str::to_owned).collect()
 }
 
@@ -220,11 +223,12 @@ pub(super) fn lane_rows(recording: &Recording, counted: &CountedSites) -> Vec<La
     let is_merged = recording.header.state == state::MERGED;
     let lanes = recording.lanes.iter().map(|lane| {
         let is_only = lane.lane.kind != lane_kind::SHARED && lane.lane.tenancies == 1 && !is_merged;
-        let rows = counters::rows(lane).filter(|(_, row, _)| !counters::is_empty(row));
-        let rows = rows.filter_map(|(site, row, _)| {
-            let position = counted.position(site)?;
-            Some((u32::try_from(position).ok()?, row.sums()))
-        });
+        let rows = counters::rows(lane)
+            .filter(|(_, row, _)| !counters::is_empty(row))
+            .filter_map(|(site, row, _)| {
+                let position = counted.position(site)?;
+                Some((u32::try_from(position).ok()?, row.sums()))
+            });
         LaneRows {
             only: is_only.then(|| thread_name(lane.lane.name)),
             rows: rows.collect(),
@@ -248,8 +252,10 @@ pub(super) fn split_backtraces(profile: &mut Profile, lanes: &[LaneRows]) {
     }
     let (mut all, mut left) = (Sums::default(), Sums::default());
     for lane in lanes {
-        let rows = lane.rows.iter();
-        let rows = rows.filter(|(site, _)| of_backtraces.get(*site as usize) == Some(&true));
+        let rows = lane
+            .rows
+            .iter()
+            .filter(|(site, _)| of_backtraces.get(*site as usize) == Some(&true));
         for (site, sums) in rows {
             all = all.zip(*sums, u64::saturating_add);
             let only = lane.only.as_ref();
@@ -289,8 +295,7 @@ pub(super) fn split_backtraces(profile: &mut Profile, lanes: &[LaneRows]) {
     let mut found = 0_u64;
     for (thread, own) in profile.threads.iter_mut().zip(of_each) {
         let of_others = of_all.zip(own, u64::saturating_sub);
-        let certain = left.zip(of_others, u64::saturating_sub);
-        let certain = certain.zip(own, u64::min);
+        let certain = left.zip(of_others, u64::saturating_sub).zip(own, u64::min);
         found = found.saturating_add(certain.total_bytes);
         thread.figures = without(&thread.figures, certain);
     }
@@ -313,8 +318,9 @@ const NAME_BYTES: usize = 15;
 /// thread of its name.
 fn test_of(profile: &Profile, site: usize) -> Option<usize> {
     let site = profile.sites.get(site)?;
-    let functions = profile.innermost_first(site);
-    let functions = functions.filter_map(|id| Some(profile.lookup(id)?.1.name.as_str()));
+    let functions = profile
+        .innermost_first(site)
+        .filter_map(|id| Some(profile.lookup(id)?.1.name.as_str()));
     let paths: Vec<&str> = functions
         .filter_map(|name| Some(name.split_once("::")?.1))
         .collect();
@@ -448,8 +454,10 @@ mod tests {
             mark(1, 1_000, 1 << 30),
             mark(0, 0, 0),
         ];
-        let errors = marks(&recording).into_iter();
-        let errors: Vec<Option<u64>> = errors.map(|mark| mark.peak_error_bytes).collect();
+        let errors: Vec<Option<u64>> = marks(&recording)
+            .into_iter()
+            .map(|mark| mark.peak_error_bytes)
+            .collect();
         let expected = [Some(0), Some(200), Some(10), Some(LANE_DRIFT), None];
         assert_eq!(errors, expected);
         let json = serde_json::to_value(&marks(&recording)[1]).expect("JSON");

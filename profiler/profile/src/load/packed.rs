@@ -60,8 +60,11 @@ impl Packed {
 
     fn of(symbols: &Symbols) -> Self {
         let mut strings = Strings::default();
-        let frames = symbols.frames.iter();
-        let frames = frames.map(|chain| strings.store(chain)).collect();
+        let frames = symbols
+            .frames
+            .iter()
+            .map(|chain| strings.store(chain))
+            .collect();
         let mut packed = Packed {
             format: FORMAT,
             frames,
@@ -149,8 +152,7 @@ impl PackedSum {
         path: &Path,
         number: impl Fn(usize) -> Option<u32>,
     ) -> Result<(), Error> {
-        let packed = Packed::parse(bytes);
-        let packed = packed.map_err(|what| Error::new(path, Kind::Packed(what)))?;
+        let packed = Packed::parse(bytes).map_err(|what| Error::new(path, Kind::Packed(what)))?;
         let shared = Shared::new(&packed.strings);
         for (index, chain) in packed.frames.iter().enumerate() {
             let Some(number) = number(index) else {
@@ -180,8 +182,9 @@ impl PackedSum {
     /// Returns an error if they cannot be written.
     pub fn table(mut self, numbers: &[u32], path: &Path) -> Result<Vec<u8>, Error> {
         let numbers = numbers.iter();
-        let frames = numbers.map(|number| self.frames.remove(number).unwrap_or_default());
-        let frames: Vec<Vec<SourceFrame>> = frames.collect();
+        let frames: Vec<Vec<SourceFrame>> = numbers
+            .map(|number| self.frames.remove(number).unwrap_or_default())
+            .collect();
         let mut strings = Strings::default();
         let stored = frames.iter().map(|chain| strings.store(chain)).collect();
         let mut packed = Packed {

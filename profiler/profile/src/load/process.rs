@@ -15,8 +15,10 @@ pub(super) fn describe(recording: &Recording) -> Process {
     let words = recording.string_bytes(header.command).unwrap_or_default();
     let words = words.strip_suffix(b"\0").unwrap_or(words);
     let words = (!words.is_empty()).then(|| words.split(|byte| *byte == 0));
-    let command = words.into_iter().flatten();
-    let command = command.map(|word| String::from_utf8_lossy(word).into_owned());
+    let command = words
+        .into_iter()
+        .flatten()
+        .map(|word| String::from_utf8_lossy(word).into_owned());
     let last_point = recording.timeline.last().map_or(0, |point| point.time_ns);
     let duration_ns = header.elapsed_ns.max(last_point);
     let is_merged = header.state == state::MERGED;

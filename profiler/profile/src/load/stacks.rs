@@ -90,8 +90,11 @@ impl StackCache {
         self.sites.resize(length, None);
         let mut left = numbers.iter();
         for read in read {
-            let all = read.contents.iter();
-            let all: Vec<Contents> = all.map(|names| contents(names, &mut self.types)).collect();
+            let all: Vec<Contents> = read
+                .contents
+                .iter()
+                .map(|names| contents(names, &mut self.types))
+                .collect();
             let inner = read.inner.into_iter();
             let inner: Vec<u32> = inner.map(|frames| self.inner.number(frames)).collect();
             for (mut stack, number) in read.sites.into_iter().zip(left.by_ref()) {
@@ -104,8 +107,12 @@ impl StackCache {
 
     /// Writes what is known of the stacks of sites into them; `pieces` are those of the nodes.
     fn fill_sites(&self, numbers: &[u32], sites: &mut [Site], pieces: &mut Stacks) {
-        let inner = self.inner.values.iter();
-        let inner: Vec<u32> = inner.map(|frames| pieces.add_piece(frames)).collect();
+        let inner: Vec<u32> = self
+            .inner
+            .values
+            .iter()
+            .map(|frames| pieces.add_piece(frames))
+            .collect();
         for (number, site) in numbers.iter().zip(sites) {
             let Some(KnownSite { stack, contents }) = self.site(*number) else {
                 continue;
@@ -121,8 +128,11 @@ impl StackCache {
 
     /// Folds the stacks of a profile. Stacks of sites known before are not folded again.
     fn fold(&mut self, profile: &Profile, sites: &[u32]) {
-        let scopes = profile.scopes.iter();
-        let scopes: Vec<ScopeType> = scopes.map(|scope| (scope.kind, scope.value_type)).collect();
+        let scopes: Vec<ScopeType> = profile
+            .scopes
+            .iter()
+            .map(|scope| (scope.kind, scope.value_type))
+            .collect();
         let known = self.folded.take().filter(|known| {
             // With other functions, other names tell two of them apart; with which type a stack
             // ends a scope may tell.
@@ -160,8 +170,11 @@ pub(super) fn fill(
     let symbols = &names.symbols;
     profile.modules = modules.described(symbols);
     profile.sources.clone_from(&names.sources);
-    let nodes = profile.stacks.nodes.iter();
-    let nodes = nodes.map(|node| (node.parent, node.piece));
+    let nodes = profile
+        .stacks
+        .nodes
+        .iter()
+        .map(|node| (node.parent, node.piece));
     let classifier = Classifier::new(symbols).with_stacks(symbols, nodes);
     let mut notes = symbols.notes.clone();
     notes.extend(modules.without_debug(recording, symbols, &classifier));
@@ -258,8 +271,7 @@ fn contents(names: &ContentNames, types: &mut Types) -> Contents {
         if names.others.is_empty() {
             return Some(types.number(name));
         }
-        let others = names.others.iter();
-        let others = others.map(|other| other.as_ref().and_then(of));
+        let others = names.others.iter().map(|other| other.as_ref().and_then(of));
         let all: Vec<Option<&str>> = std::iter::once(Some(name)).chain(others).collect();
         Some(types.one_of(&all))
     };

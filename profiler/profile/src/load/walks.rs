@@ -134,11 +134,13 @@ impl<'a> Walks<'a> {
         }
         let known = |raw: &u32| self.frames.known(*raw);
         let all: usize = self.path.iter().map(|raw| known(raw).len()).sum();
-        let innermost = self.path.iter().flat_map(|raw| known(raw).iter().rev());
-        let innermost = innermost.take(MOST_SOURCE_FRAMES - LEAST_OUTERMOST);
+        let innermost = self
+            .path
+            .iter()
+            .flat_map(|raw| known(raw).iter().rev())
+            .take(MOST_SOURCE_FRAMES - LEAST_OUTERMOST);
         let mut inner: Vec<FrameId> = innermost.copied().collect();
-        let outermost = self.path.iter().rev().flat_map(known);
-        let outermost = outermost.take(LEAST_OUTERMOST);
+        let outermost = self.path.iter().rev().flat_map(known).take(LEAST_OUTERMOST);
         let mut kept: Vec<FrameId> = outermost.copied().collect();
         for at in 0..inner.len() {
             let cost = self.frames.cost(inner[at]);

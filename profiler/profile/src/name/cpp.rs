@@ -56,8 +56,7 @@ impl Demangler {
             return Arc::clone(linkage);
         }
         let start = Instant::now();
-        let demangled = demangle(linkage);
-        let demangled = demangled.map_or_else(|| Arc::clone(linkage), Arc::from);
+        let demangled = demangle(linkage).map_or_else(|| Arc::clone(linkage), Arc::from);
         self.known
             .insert(Arc::clone(linkage), Arc::clone(&demangled));
         self.spent += start.elapsed();
@@ -105,8 +104,9 @@ fn is_harmless(linkage: &str) -> bool {
 fn after_identifier(text: &[u8]) -> &[u8] {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (number, after) = text.split_at(digits);
-    let length = std::str::from_utf8(number).ok();
-    let length: Option<usize> = length.and_then(|number| number.parse().ok());
+    let length: Option<usize> = std::str::from_utf8(number)
+        .ok()
+        .and_then(|number| number.parse().ok());
     let is_identifier = after
         .first()
         .is_some_and(|&byte| byte == b'_' || byte.is_ascii_alphabetic());
@@ -279,8 +279,10 @@ fn add<'a>(found: &mut Vec<Segment<'a>>, tokens: &Tokens<'a>, open: &Open, end: 
     let Some(first) = tokens.all().get(range.start).filter(|_| !text.is_empty()) else {
         return;
     };
-    let generics = open.generics.and_then(|at| Some((at, tokens.inside(at)?)));
-    let generics = generics.filter(|(at, _)| range.contains(at));
+    let generics = open
+        .generics
+        .and_then(|at| Some((at, tokens.inside(at)?)))
+        .filter(|(at, _)| range.contains(at));
     let plain = generics
         .as_ref()
         .map_or(text, |(at, _)| tokens.text(range.start..*at));

@@ -121,8 +121,9 @@ fn segment<'a>(tokens: &Tokens<'a>, range: Range<usize>) -> Option<Segment<'a>> 
         return Some(Segment::new(start, text, Part::Unnamed));
     }
     let mut outermost = tokens.outermost(range.clone());
-    let generics = outermost.find(|&(at, _)| at > range.start && tokens.is(at, "<"));
-    let generics = generics.filter(|(at, _)| tokens.inside(*at).is_some());
+    let generics = outermost
+        .find(|&(at, _)| at > range.start && tokens.is(at, "<"))
+        .filter(|(at, _)| tokens.inside(*at).is_some());
     Some(match generics {
         Some((at, _)) => {
             let plain = tokens.text(range.start..at).trim_end_matches(':');

@@ -167,15 +167,17 @@ impl Builder<'_> {
     fn build(mut self) -> (message::Profile, usize) {
         let window = self.options.window;
         let profile = self.profile;
-        let types = SAMPLE_TYPES.iter();
-        let types: Vec<&SampleType> = types
+        let types: Vec<&SampleType> = SAMPLE_TYPES
+            .iter()
             .filter(|of| window.is_none() || of.kind != Kind::Peak)
             .collect();
-        let sample_type = types.iter().map(|of| self.value_type(of.name, of.unit));
-        let sample_type = sample_type.collect();
+        let sample_type = types
+            .iter()
+            .map(|of| self.value_type(of.name, of.unit))
+            .collect();
         let period_type = self.value_type("space", "bytes");
-        let shown_first = default_type(self.options.measure);
-        let shown_first = shown_first.filter(|name| types.iter().any(|of| of.name == *name));
+        let shown_first = default_type(self.options.measure)
+            .filter(|name| types.iter().any(|of| of.name == *name));
         let default_sample_type = self.string(shown_first.unwrap_or(if window.is_some() {
             "alloc_space"
         } else {
@@ -239,10 +241,11 @@ impl Builder<'_> {
                 now
             }
         };
-        let counted = profile.counted_sites();
-        let counted = counted.map(|(index, _)| -> (usize, Vec<i64>) {
-            (index, types.iter().map(|of| value(index, of)).collect())
-        });
+        let counted = profile
+            .counted_sites()
+            .map(|(index, _)| -> (usize, Vec<i64>) {
+                (index, types.iter().map(|of| value(index, of)).collect())
+            });
         // Most sites do nothing in a window.
         let is_counted = |(_, values): &(usize, Vec<i64>)| {
             window.is_none() || values.iter().any(|value| *value != 0)
@@ -284,12 +287,15 @@ impl Builder<'_> {
                 &other,
             );
         }
-        let samples = stacks.values.into_iter().zip(sums);
-        let samples = samples.map(|((location_id, label), value)| message::Sample {
-            location_id,
-            value,
-            label,
-        });
+        let samples = stacks
+            .values
+            .into_iter()
+            .zip(sums)
+            .map(|((location_id, label), value)| message::Sample {
+                location_id,
+                value,
+                label,
+            });
         (samples.collect(), merged)
     }
 

@@ -146,10 +146,12 @@ impl Profile {
     /// Returns the phases that ended at a checkpoint: outermost phases, in the order of their ends.
     pub fn phase_spans(&self) -> Vec<PhaseSpan> {
         let phases = self.phases();
-        let outermost = (1..).map(ScopeId).zip(self.scopes.iter().skip(1));
-        let outermost = outermost.filter(|(id, scope)| {
-            scope.kind == ScopeKind::Phase && phases.parent(*id) == ScopeId(0)
-        });
+        let outermost = (1..)
+            .map(ScopeId)
+            .zip(self.scopes.iter().skip(1))
+            .filter(|(id, scope)| {
+                scope.kind == ScopeKind::Phase && phases.parent(*id) == ScopeId(0)
+            });
         // The time of a phase that was entered once; `None` if it was entered more often.
         let mut entered_once: HashMap<&str, Option<u64>> = HashMap::new();
         for (_, scope) in outermost {
@@ -157,8 +159,11 @@ impl Profile {
             let known = entered_once.entry(&scope.name);
             known.and_modify(|ns| *ns = None).or_insert(elapsed_ns);
         }
-        let ended = self.checkpoints.moments.iter();
-        let ended = ended.filter(|moment| moment.kind == CheckpointKind::Phase);
+        let ended = self
+            .checkpoints
+            .moments
+            .iter()
+            .filter(|moment| moment.kind == CheckpointKind::Phase);
         ended
             .map(|moment| {
                 let elapsed_ns = entered_once.get(moment.name.as_str()).copied().flatten();
@@ -181,8 +186,11 @@ impl Profile {
         let mut sums = vec![(0_u64, 0_u64); self.checkpoints.moments.len()];
         for &site in sites {
             let changes = self.checkpoints.held.changes_of(site);
-            let ends = changes.iter().skip(1).map(|change| change.checkpoint);
-            let ends = ends.chain([sums.len() as u32]);
+            let ends = changes
+                .iter()
+                .skip(1)
+                .map(|change| change.checkpoint)
+                .chain([sums.len() as u32]);
             for (change, end) in changes.iter().zip(ends) {
                 let held = sums.get_mut(change.checkpoint as usize..end as usize);
                 for sum in held.unwrap_or_default() {

@@ -33,9 +33,11 @@ impl<'a> Chunks<'a> {
     pub(super) fn of(profile: &'a Profile) -> Self {
         let sites = profile.chunk_sites();
         let chunk_sites = sites.keys().filter_map(|&site| profile.sites.get(site));
-        let functions = chunk_sites.filter_map(|site| own_function(profile, site));
-        let functions = functions.filter(|(_, function)| !in_arena_crate(function));
-        let functions = functions.map(|(id, _)| id).collect();
+        let functions = chunk_sites
+            .filter_map(|site| own_function(profile, site))
+            .filter(|(_, function)| !in_arena_crate(function))
+            .map(|(id, _)| id)
+            .collect();
         Chunks {
             profile,
             sites,
@@ -124,8 +126,10 @@ pub(super) fn chunk_sites(profile: &Profile) -> ChunkSites {
         }
     };
     for (arena, record) in profile.arenas.iter().enumerate() {
-        let chunks = record.history.iter();
-        let chunks = chunks.filter(|moment| moment.what == ArenaEvent::Chunk);
+        let chunks = record
+            .history
+            .iter()
+            .filter(|moment| moment.what == ArenaEvent::Chunk);
         for index in chunks.filter_map(|moment| moment.site) {
             match profile.sites.get(index) {
                 Some(site) if profile.has_stack(site) => {

@@ -123,8 +123,9 @@ impl Distribution {
         }
         let mut classes: Vec<(RangeInclusive<u64>, u64)> = self.classes().collect();
         classes.sort_by_key(|(_, blocks)| std::cmp::Reverse(*blocks));
-        let named = classes.iter().take(NAMED);
-        let mut named: Vec<String> = named
+        let mut named: Vec<String> = classes
+            .iter()
+            .take(NAMED)
             .map(|(bytes, blocks)| format!("{} ({})", sizes_of_class(bytes), Count(*blocks)))
             .collect();
         if classes.len() > NAMED {

@@ -182,8 +182,10 @@ fn full_name(profile: &Profile, id: Option<TypeId>) -> &str {
 /// The last step of a field's path, elements with what they are elements of: `.vessels[]`.
 fn last_step(profile: &Profile, number: u32) -> String {
     let fields = profile.fields();
-    let path = fields.path_to(number).into_iter();
-    let path = path.filter_map(|field| fields.nodes.get(field as usize));
+    let path = fields
+        .path_to(number)
+        .into_iter()
+        .filter_map(|field| fields.nodes.get(field as usize));
     let steps: Vec<&str> = path.map(|field| field.step.as_str()).collect();
     let is_named = |step: &&str| !matches!(*step, "[]" | "{key}" | "{value}");
     match steps.iter().rposition(is_named) {

@@ -143,8 +143,10 @@ impl Profile {
     }
 
     fn has_one_thread(&self) -> bool {
-        let allocated = self.threads.iter();
-        let allocated = allocated.filter(|thread| thread.figures.total_blocks > 0);
+        let allocated = self
+            .threads
+            .iter()
+            .filter(|thread| thread.figures.total_blocks > 0);
         allocated.fold(0, |sum: u64, thread| sum.saturating_add(thread.count)) <= 1
     }
 }

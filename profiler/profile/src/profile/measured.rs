@@ -123,8 +123,11 @@ impl Profile {
 
 /// All footprints of a profile, oldest first.
 pub(super) fn measured(profile: &Profile) -> Vec<Measured> {
-    let all = profile.footprints.iter();
-    let mut all: Vec<Measured> = all.map(|footprint| sum_up(profile, footprint)).collect();
+    let mut all: Vec<Measured> = profile
+        .footprints
+        .iter()
+        .map(|footprint| sum_up(profile, footprint))
+        .collect();
     all.sort_by_key(|measured| measured.footprint.time_ns);
     let mut newest: HashMap<(String, bool), usize> = HashMap::new();
     for index in 0..all.len() {
@@ -222,8 +225,9 @@ fn places(profile: &Profile, footprint: &Footprint) -> Vec<Place> {
             parent if parent < index => Some(parent),
             _ => Some(0),
         };
-        let type_name = profile.named_type(node.value_type);
-        let type_name = type_name.map(|name| name.short.as_str());
+        let type_name = profile
+            .named_type(node.value_type)
+            .map(|name| name.short.as_str());
         let step = node.kind.step(&node.name, type_name);
         let path = inside(parent.map_or("", |parent| &places[parent].path), &step);
         places.push(Place {

@@ -168,8 +168,7 @@ mod tests {
         ];
         let apart = stacks.add(&frames(&[7, 8]));
         let innermost_first = |stack| -> Vec<u32> {
-            let frames = stacks.innermost_first(stack);
-            let frames: Vec<FrameId> = frames.collect();
+            let frames: Vec<FrameId> = stacks.innermost_first(stack).collect();
             let mut read = Vec::new();
             stacks.read(stack, &mut read);
             assert_eq!(read, frames);

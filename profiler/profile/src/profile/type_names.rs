@@ -26,8 +26,10 @@ pub(super) fn qualified(profile: &Profile) -> HashMap<TypeId, String> {
     let ids = profile.type_rows().iter().filter_map(|row| row.type_id);
     let mut names = HashMap::new();
     for ids in sharing_a_name(profile, ids) {
-        let full = ids.iter().map(|id| profile.type_name(*id).full.as_str());
-        let full: Vec<&str> = full.collect();
+        let full: Vec<&str> = ids
+            .iter()
+            .map(|id| profile.type_name(*id).full.as_str())
+            .collect();
         names.extend(ids.iter().copied().zip(tell_apart(&full)));
     }
     names

@@ -83,8 +83,9 @@ pub(super) fn module_of_binary(
     match &main.identity {
         Identity::BuildId(recorded) => {
             let recorded = format!("build-id {}", hex(recorded));
-            let found = found.map(|id| format!("its build-id is {}", hex(id)));
-            let found = found.unwrap_or_else(|| "it has no build-id".to_owned());
+            let found = found
+                .map(|id| format!("its build-id is {}", hex(id)))
+                .unwrap_or_else(|| "it has no build-id".to_owned());
             Err(Error::mismatch(path, &recorded, &found))
         }
         Identity::File { size, .. } if *size != image.len => Err(Error::mismatch(
@@ -170,8 +171,9 @@ fn open_checked(path: &Path, identity: &Identity, exact: bool) -> Result<File, S
             "cannot read {shown}: {why}; pass its present location with --binary or --debug-dir"
         )
     })?;
-    let headers = image.headers();
-    let headers = headers.map_err(|why| format!("cannot read {shown}: {why}"))?;
+    let headers = image
+        .headers()
+        .map_err(|why| format!("cannot read {shown}: {why}"))?;
     let changed = match identity {
         Identity::BuildId(recorded) if headers.build_id.as_ref() != Some(recorded) => {
             let recorded = hex(recorded);
@@ -246,8 +248,10 @@ fn separate_debug_file(
 /// `app.dwp` for `app`, `libx.dwp` and `libx.so.dwp` for `libx.so`; each half inside is checked by
 /// its id.
 fn split_files(path: &Path, files: &[File], options: &SymbolOptions) -> SplitFiles {
-    let debug = files.iter().map(|file| file.image.path.clone());
-    let debug = debug.filter(|found| found != path);
+    let debug = files
+        .iter()
+        .map(|file| file.image.path.clone())
+        .filter(|found| found != path);
     let name = path.file_name().into_iter();
     let in_dirs = name.flat_map(|name| options.debug_dirs.iter().map(move |dir| dir.join(name)));
     let mut packages: Vec<PathBuf> = std::iter::once(path.to_path_buf())

@@ -194,8 +194,7 @@ pub(crate) fn resolve(
         notes: Vec::new(),
     };
     for (id, positions) in by_module {
-        let addresses = positions.iter().filter_map(|&at| address_of(at));
-        let mut addresses: Vec<u64> = addresses.collect();
+        let mut addresses: Vec<u64> = positions.iter().filter_map(|&at| address_of(at)).collect();
         addresses.sort_unstable();
         addresses.dedup();
         let binary = options.binary.as_deref().filter(|_| chosen == Some(id));

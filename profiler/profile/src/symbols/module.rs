@@ -48,8 +48,9 @@ pub(super) fn resolve(
     let was_cached = cached.is_some();
     let mut known = cached.unwrap_or_default();
     known.fingerprint = fingerprint.unwrap_or_default();
-    let unknown = addresses.iter().copied();
-    let unknown: Vec<u64> = unknown
+    let unknown: Vec<u64> = addresses
+        .iter()
+        .copied()
         .filter(|address| !known.addresses.contains_key(address))
         .collect();
     match located {
@@ -109,8 +110,9 @@ pub fn with_debug_information<R>(
     read: impl FnOnce(&gimli::Dwarf<dwarf::Slice<'_>>, ThreadLocals, usize) -> R,
 ) -> Result<R, String> {
     let files = locate::locate(module, binary, options)?;
-    let image = files.debug_information();
-    let image = image.ok_or("the file has no debug information")?;
+    let image = files
+        .debug_information()
+        .ok_or("the file has no debug information")?;
     let bytes = image.bytes()?;
     let object = image::parse(&bytes[..])?;
     let thread_locals = thread_locals(&object);
@@ -166,8 +168,11 @@ fn read_files(
     let [debug, apart] = contents
         .each_ref()
         .map(|bytes| image::parse(bytes.as_deref()?).ok());
-    let table = apart.as_ref().or(debug.as_ref());
-    let table = table.map(Table::read).unwrap_or_default();
+    let table = apart
+        .as_ref()
+        .or(debug.as_ref())
+        .map(Table::read)
+        .unwrap_or_default();
     if let (Some(object), Some(bytes), Some(image)) = (&debug, &contents[0], with_debug) {
         let path = image.path.display();
         let sections = image::Sections::new(object, bytes.len());

@@ -98,8 +98,11 @@ pub(super) fn aliases<'a>(
     let Some(own) = of.raw.as_deref().filter(is_rust).map(demangle) else {
         return Vec::new();
     };
-    let others = others.filter(is_rust).map(demangle);
-    let others: BTreeSet<String> = others.filter(|name| *name != own).collect();
+    let others: BTreeSet<String> = others
+        .filter(is_rust)
+        .map(demangle)
+        .filter(|name| *name != own)
+        .collect();
     let kept = others.into_iter().take(MOST_ALIASES);
     kept.map(Arc::from).collect()
 }
@@ -219,8 +222,11 @@ pub(super) fn without_version(folder: &str) -> &str {
 
 fn module_path(krate: &str, relative: &str) -> String {
     let modules = relative.strip_suffix(".rs").unwrap_or(relative);
-    let modules = modules.strip_suffix("/mod").unwrap_or(modules).split('/');
-    let modules = modules.filter(|module| !matches!(*module, "" | "lib" | "main"));
+    let modules = modules
+        .strip_suffix("/mod")
+        .unwrap_or(modules)
+        .split('/')
+        .filter(|module| !matches!(*module, "" | "lib" | "main"));
     let path: Vec<&str> = std::iter::once(krate).chain(modules).collect();
     path.join("::")
 }

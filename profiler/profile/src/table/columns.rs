@@ -116,8 +116,10 @@ pub fn columns(
             Some(row.figures.freed_bytes)
         }));
     }
-    let others = Measure::COUNTED.into_iter().take(5);
-    let others = others.filter(|&other| other.is_bytes() && by.measure(other) == other);
+    let others = Measure::COUNTED
+        .into_iter()
+        .take(5)
+        .filter(|&other| other.is_bytes() && by.measure(other) == other);
     all.extend(others.filter(|&other| other != measure).map(of_measure));
     fitting(all, least, width.saturating_sub(NAME_WIDTH + 2))
 }

@@ -163,8 +163,11 @@ impl FieldDetail {
     /// Says that chunks of arenas are among the blocks of the field; `None` if they are not. Free
     /// of control characters.
     pub fn mixed_text(&self) -> Option<String> {
-        let arenas = self.mixed_with_chunks_of.iter();
-        let arenas: Vec<String> = arenas.map(|name| printable(name).into_owned()).collect();
+        let arenas: Vec<String> = self
+            .mixed_with_chunks_of
+            .iter()
+            .map(|name| printable(name).into_owned())
+            .collect();
         let noun = if arenas.len() == 1 { "arena" } else { "arenas" };
         (!arenas.is_empty()).then(|| {
             format!(
@@ -346,8 +349,10 @@ fn part(
 /// may share blocks, so several are never added up. Of equal ones the one with more slack, then the
 /// last label, so that the answer is the same each time.
 pub fn slack_by_type(profile: &Profile) -> HashMap<TypeId, Slack> {
-    let exact = profile.measured().iter();
-    let exact = exact.filter(|one| !one.footprint.estimate);
+    let exact = profile
+        .measured()
+        .iter()
+        .filter(|one| !one.footprint.estimate);
     // Oldest first: the last one of a label stays.
     let newest: HashMap<&str, &Measured> = exact
         .map(|one| (one.footprint.label.as_str(), one))

@@ -29,8 +29,10 @@ mod tests {
             ..Figures::default()
         };
         let by_key = by_key(figures, By::Site);
-        let json = by_key.map(|(key, figure)| format!("\"{key}\":{}", figure.unwrap_or(u64::MAX)));
-        let json = json.collect::<Vec<_>>().join(",");
+        let json = by_key
+            .map(|(key, figure)| format!("\"{key}\":{}", figure.unwrap_or(u64::MAX)))
+            .collect::<Vec<_>>()
+            .join(",");
         let derived = serde_json::to_string(&figures).expect("JSON");
         assert_eq!(format!("{{{json}}}"), derived);
     }

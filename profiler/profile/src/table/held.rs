@@ -54,8 +54,7 @@ pub fn snapshot_at<'a>(profile: &'a Profile, at: Option<&str>) -> Result<Snapsho
         if all.is_empty() {
             return HOW_TO_TAKE.to_owned();
         }
-        let names = all.iter().take(10).map(|one| one.name());
-        let mut names: Vec<String> = names.collect();
+        let mut names: Vec<String> = all.iter().take(10).map(|one| one.name()).collect();
         if all.len() > names.len() {
             names.push(format!("{} more", all.len() - names.len()));
         }

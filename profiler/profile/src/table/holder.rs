@@ -147,8 +147,11 @@ impl HolderRow {
     /// Spells the holders if there are several: `stack of a, stack of b, stack of c and 5 more`.
     /// `None` if there is one. Not safe for a terminal before [`crate::units::printable`].
     pub fn several(&self, rows: &[HolderRow], most: usize) -> Option<String> {
-        let names = self.held_by.iter().take(most);
-        let names = names.filter_map(|&(row, _)| Some(rows.get(row)?.name.step(None)));
+        let names = self
+            .held_by
+            .iter()
+            .take(most)
+            .filter_map(|&(row, _)| Some(rows.get(row)?.name.step(None)));
         let mut text = names.collect::<Vec<_>>().join(", ");
         let rest = self.held_by.len().saturating_sub(most);
         if rest > 0 {

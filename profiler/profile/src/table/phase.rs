@@ -79,8 +79,10 @@ impl PhaseDetail {
     /// Spells the input: `6.0 MiB of input (24.0 MiB/s)`. `None` if the program did not state it.
     pub fn input_text(&self, with_speed: bool) -> Option<String> {
         let input = format!("{} of input", Bytes(self.input_bytes));
-        let speed = self.bytes_per_second().filter(|_| with_speed);
-        let speed = speed.map(bytes_per_second);
+        let speed = self
+            .bytes_per_second()
+            .filter(|_| with_speed)
+            .map(bytes_per_second);
         (self.input_bytes > 0).then(|| with(input, speed))
     }
 

@@ -143,8 +143,9 @@ impl Traits {
             let field = fields.get(*field);
             field.is_some_and(|field| field.chunks_of.is_none())
         };
-        let field = Some(fields.field_of_site(index)).filter(is_place);
-        let field = field.unwrap_or(0);
+        let field = Some(fields.field_of_site(index))
+            .filter(is_place)
+            .unwrap_or(0);
         let call = if field != 0 {
             None
         } else {

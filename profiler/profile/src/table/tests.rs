@@ -14,8 +14,10 @@ fn row(detail: Detail) -> Row {
 fn titles(by: By, rows: &[Row]) -> Vec<&'static str> {
     let columns = columns(by, (Measure::Total, State::Finished), 0, 1_000, rows);
     let measures = Measure::COUNTED.map(Measure::name);
-    let titles = columns.iter().map(|column| column.heading.title());
-    let titles = titles.filter(|title| *title != "share");
+    let titles = columns
+        .iter()
+        .map(|column| column.heading.title())
+        .filter(|title| *title != "share");
     titles.filter(|title| !measures.contains(title)).collect()
 }
 

@@ -33,14 +33,16 @@ impl Renamed {
         let name = own.function.aliases.get(alias).map_or("", String::as_str);
         let mut rename = |frame: &StackFrame<'_>, new: &dyn Fn() -> String| {
             let known = self.functions.len() as u32;
-            let renamed = self.functions.entry((own.id, frame.id, alias));
-            let renamed = renamed.or_insert_with(|| {
-                let function = Function {
-                    name: new(),
-                    ..frame.function.clone()
-                };
-                (FunctionId(u32::MAX - known), Rc::new(function))
-            });
+            let renamed = self
+                .functions
+                .entry((own.id, frame.id, alias))
+                .or_insert_with(|| {
+                    let function = Function {
+                        name: new(),
+                        ..frame.function.clone()
+                    };
+                    (FunctionId(u32::MAX - known), Rc::new(function))
+                });
             renamed.clone()
         };
         let mut renamed = Vec::new();

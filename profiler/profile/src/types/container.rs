@@ -238,8 +238,11 @@ impl Container {
 
     /// Key and value of a table of pairs.
     fn table_entry(&self) -> Option<[&str; 2]> {
-        let pair = self.arguments.first()?;
-        let pair = pair.strip_prefix('(')?.strip_suffix(')')?;
+        let pair = self
+            .arguments
+            .first()?
+            .strip_prefix('(')?
+            .strip_suffix(')')?;
         types(pair).try_into().ok()
     }
 }

@@ -75,16 +75,18 @@ fn spelled(of: &str, depth: u32) -> String {
     };
     let (before, inside, after) = (&of[..start], &of[start + 1..end], &of[end + 1..]);
     let path = path_of(before.split("::"));
-    let arguments = split_at_commas(inside);
-    let arguments: Vec<String> = arguments
+    let arguments: Vec<String> = split_at_commas(inside)
         .iter()
         .map(|argument| argument.trim())
         .filter(|argument| !argument.is_empty())
         .map(|argument| spelled(argument, depth + 1))
         .collect();
-    let kept = arguments.iter().enumerate();
-    let kept = kept.filter(|(index, argument)| *index == 0 || !is_default(argument, &arguments[0]));
-    let kept: Vec<&str> = kept.map(|(_, argument)| argument.as_str()).collect();
+    let kept: Vec<&str> = arguments
+        .iter()
+        .enumerate()
+        .filter(|(index, argument)| *index == 0 || !is_default(argument, &arguments[0]))
+        .map(|(_, argument)| argument.as_str())
+        .collect();
     let template = match (path.as_str(), kept.as_slice()) {
         (path, []) => path.to_owned(),
         (path, ["char"]) if path.ends_with("std::basic_string") => {

@@ -96,8 +96,8 @@ impl Types {
     /// The number of "one of" several types. `None` stands for an unknown type. A single type is
     /// itself.
     pub(crate) fn one_of(&mut self, names: &[Option<&str>]) -> TypeId {
-        let all = names.iter();
-        let all: Vec<String> = all
+        let all: Vec<String> = names
+            .iter()
             .map(|name| name.map_or_else(|| UNKNOWN.to_owned(), normal))
             .collect();
         let full = one_of(all.iter().cloned());

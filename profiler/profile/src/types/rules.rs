@@ -221,8 +221,9 @@ fn of_module(call: &Call<'_>, std: bool, inner: Option<&Container>) -> Option<Co
     }
     let count = of.stacks.parameters;
     let needed: Option<Vec<&str>> = (0..count).map(|at| call.argument(at)).collect();
-    let hasher = call.argument(count);
-    let hasher = hasher.filter(|_| !of.stacks.hashers.is_empty() && names_hasher(call.name));
+    let hasher = call
+        .argument(count)
+        .filter(|_| !of.stacks.hashers.is_empty() && names_hasher(call.name));
     let arguments = needed?.into_iter().chain(hasher);
     Some(of_collection(of, arguments.collect(), call))
 }

@@ -131,8 +131,10 @@ impl Stacks {
         }
         // Under another name, a function may give another answer.
         let mut renamed = stack.iter().enumerate().filter(|(_, frame)| !frame.inlined);
-        let last = renamed.clone().find(|(at, _)| *at + 1 >= decided);
-        let last = last.map_or(stack.len(), |(at, _)| at);
+        let last = renamed
+            .clone()
+            .find(|(at, _)| *at + 1 >= decided)
+            .map_or(stack.len(), |(at, _)| at);
         renamed.all(|(at, frame)| at > last || frame.function.aliases.is_empty())
     }
 
@@ -172,8 +174,9 @@ impl Stacks {
         let container = match self.chains.get(&chain) {
             Some(known) => known.clone(),
             None => {
-                let found = self.innermost(inside);
-                let found = found.map(|[inner, container]| container.names_around(&inner));
+                let found = self
+                    .innermost(inside)
+                    .map(|[inner, container]| container.names_around(&inner));
                 self.chains.insert(chain, found.clone());
                 found
             }

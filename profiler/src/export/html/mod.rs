@@ -172,8 +172,9 @@ pub(super) fn is_drawn(measure: Measure, are_estimates: bool) -> bool {
 
 /// Returns the measures that a page draws, for a recording in that state.
 fn measures(state: State, are_estimates: bool) -> Vec<MeasureJson> {
-    let drawn = Measure::COUNTED.into_iter();
-    let drawn = drawn.filter(|measure| is_drawn(*measure, are_estimates));
+    let drawn = Measure::COUNTED
+        .into_iter()
+        .filter(|measure| is_drawn(*measure, are_estimates));
     let counted = drawn.map(|measure| MeasureJson {
         key: measure.key(),
         name: measure.name(),
@@ -333,8 +334,10 @@ pub fn write_page(
     let sources = match sources {
         None => None,
         Some(folders) => {
-            let owners = tables.iter().flat_map(|table| table.owners.iter().copied());
-            let owners: Vec<_> = owners.collect();
+            let owners: Vec<_> = tables
+                .iter()
+                .flat_map(|table| table.owners.iter().copied())
+                .collect();
             let excerpts = Excerpts::read(profile, &owners, folders);
             if excerpts.missing > 0 {
                 cut.push(format!(

@@ -98,8 +98,8 @@ impl Text {
     fn around(&self, line: usize) -> Option<Excerpt> {
         let at = self
             .lines
-            .binary_search_by_key(&line, |(number, _)| *number);
-        let at = at.ok()?;
+            .binary_search_by_key(&line, |(number, _)| *number)
+            .ok()?;
         let mut first = at;
         let mut last = at;
         // Packed recordings have only some lines.
@@ -110,8 +110,7 @@ impl Text {
         while last + 1 < self.lines.len() && last - at < AROUND && follows(last, last + 1) {
             last += 1;
         }
-        let lines = self.lines[first..=last].iter();
-        let lines = lines.map(|(_, text)| {
+        let lines = self.lines[first..=last].iter().map(|(_, text)| {
             let text: String = text.replace('\t', "    ");
             let text: String = text.chars().take(LONGEST_LINE).collect();
             printable(&text).into_owned()
@@ -127,8 +126,9 @@ impl Text {
 /// Returns the lines that a packed recording carries, or those of the file.
 fn text_of(profile: &Profile, file: &str, folders: &[Folder]) -> Option<Text> {
     if let Some(lines) = profile.source_lines(file) {
-        let lines = lines.iter();
-        let lines = lines.map(|(number, text)| (*number as usize, text.clone()));
+        let lines = lines
+            .iter()
+            .map(|(number, text)| (*number as usize, text.clone()));
         return Some(Text {
             lines: lines.collect(),
             changed: false,
@@ -198,8 +198,9 @@ impl Folder {
         if !metadata.is_file() || metadata.len() > LARGEST {
             return None;
         }
-        let modified = metadata.modified().ok()?;
-        let modified = modified
+        let modified = metadata
+            .modified()
+            .ok()?
             .duration_since(UNIX_EPOCH)
             .map_or(0, |since| since.as_nanos());
         let mut text = String::new();

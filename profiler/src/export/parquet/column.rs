@@ -224,8 +224,8 @@ impl<W: Write + Send, R> TableWriter<W, R> {
             .set_compression(Compression::SNAPPY)
             .set_created_by(concat!("heapglass version ", env!("CARGO_PKG_VERSION")).to_owned())
             .build();
-        let file = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties));
-        let file = file.map_err(error)?;
+        let file = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))
+            .map_err(error)?;
         let descriptors = file.schema_descr().columns().iter();
         Ok(TableWriter {
             leaves: descriptors

@@ -54,8 +54,9 @@ impl Common {
         let label = |name| labels.get(name).map(text);
         let mut modules = profile.modules().iter();
         let executable = modules.find(|module| module.path == process.executable);
-        let build_id = executable.map(|module| &module.build_id);
-        let build_id = build_id.filter(|id| !id.is_empty());
+        let build_id = executable
+            .map(|module| &module.build_id)
+            .filter(|id| !id.is_empty());
         Common {
             recording: text(&recording_id(process)),
             host: label("host"),
@@ -326,30 +327,31 @@ impl<'a> Rows<'a> {
         };
         let mut frames = Locations::new(profile);
         let mut stacks: BTreeMap<i64, Vec<Location>> = BTreeMap::new();
-        let sites = rows(profile, By::Site, Measure::Peak, Frames::Trimmed);
-        let sites = sites.into_iter().map(|row| {
-            let Detail::Site(detail) = &row.detail else {
-                return (row, stack_hash(&[]));
-            };
-            // The stack of the row has the functions and lines of all its sites, but the address of
-            // each frame where that line was seen first.
-            let sites = detail.sites.iter();
-            let sites = sites.filter_map(|&site| profile.sites().get(site));
-            let mut hash = stack_hash(&[]);
-            for (number, site) in sites.enumerate() {
-                let inward = profile.frames_of(site, Frames::Trimmed);
-                let outward = inward.into_iter().rev();
-                let stack: Vec<Location> = outward.map(|frame| frames.of(frame)).collect();
-                if number == 0 {
-                    hash = stack_hash(&stack);
+        let sites = rows(profile, By::Site, Measure::Peak, Frames::Trimmed)
+            .into_iter()
+            .map(|row| {
+                let Detail::Site(detail) = &row.detail else {
+                    return (row, stack_hash(&[]));
+                };
+                // The stack of the row has the functions and lines of all its sites, but the address of
+                // each frame where that line was seen first.
+                let sites = detail.sites.iter();
+                let sites = sites.filter_map(|&site| profile.sites().get(site));
+                let mut hash = stack_hash(&[]);
+                for (number, site) in sites.enumerate() {
+                    let inward = profile.frames_of(site, Frames::Trimmed);
+                    let outward = inward.into_iter().rev();
+                    let stack: Vec<Location> = outward.map(|frame| frames.of(frame)).collect();
+                    if number == 0 {
+                        hash = stack_hash(&stack);
+                    }
+                    match stacks.get_mut(&hash) {
+                        Some(known) => keep_common(known, &stack),
+                        None => drop(stacks.insert(hash, stack)),
+                    }
                 }
-                match stacks.get_mut(&hash) {
-                    Some(known) => keep_common(known, &stack),
-                    None => drop(stacks.insert(hash, stack)),
-                }
-            }
-            (row, hash)
-        });
+                (row, hash)
+            });
         Rows {
             profile,
             recording,

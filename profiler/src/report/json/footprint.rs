@@ -44,8 +44,11 @@ impl Serialize for FootprintJson<'_> {
         // Values that could not be looked into; above 0, the figures are a lower bound.
         json.serialize_entry("hidden_values", &footprint.hidden_values)?;
         json.serialize_entry("estimate", &measured.estimate)?;
-        let places = measured.places.iter();
-        let places: Vec<_> = places.map(|place| NodeJson { profile, place }).collect();
+        let places: Vec<_> = measured
+            .places
+            .iter()
+            .map(|place| NodeJson { profile, place })
+            .collect();
         json.serialize_entry("nodes", &places)?;
         json.end()
     }

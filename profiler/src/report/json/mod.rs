@@ -343,8 +343,9 @@ impl Serialize for Report<'_> {
         };
         json.serialize_entry("by", by)?;
         self.serialize_table(&mut json)?;
-        let footprints = profile.measured().iter();
-        let footprints: Vec<_> = footprints
+        let footprints: Vec<_> = profile
+            .measured()
+            .iter()
             .map(|measured| FootprintJson { profile, measured })
             .collect();
         json.serialize_entry("footprints", &footprints)?;

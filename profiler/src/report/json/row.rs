@@ -43,8 +43,10 @@ impl Serialize for Rows<'_> {
         let (profile, measure) = (self.profile, self.measure);
         let mut sequence = serializer.serialize_seq(Some(self.rows.len()))?;
         let whole = measure.of(profile.totals());
-        let of_arenas = profile.arenas().iter();
-        let of_arenas = of_arenas.filter_map(|arena| measured(arena, measure));
+        let of_arenas = profile
+            .arenas()
+            .iter()
+            .filter_map(|arena| measured(arena, measure));
         let whole_of_arenas = of_arenas.fold(0, u64::saturating_add);
         for (number, row) in self.rows.iter().enumerate() {
             if let Detail::Arena(detail) = &row.detail {

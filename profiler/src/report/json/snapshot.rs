@@ -91,9 +91,11 @@ pub(super) struct HoldersJson<'a> {
 impl Serialize for HoldersJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let parents: Vec<Option<usize>> = self.holders.iter().map(|row| row.parent).collect();
-        let weights = self.holders.iter();
-        let weights = weights.map(|row| row.held.of(self.measure).unwrap_or(0));
-        let weights: Vec<u64> = weights.collect();
+        let weights: Vec<u64> = self
+            .holders
+            .iter()
+            .map(|row| row.held.of(self.measure).unwrap_or(0))
+            .collect();
         let places = preorder(&parents, &weights, self.top);
         let mut position = vec![None; self.holders.len()];
         for (at, &(row, _)) in places.iter().enumerate() {

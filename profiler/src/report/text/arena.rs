@@ -57,8 +57,9 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
             Detail::Arena(detail) => Some(sum.saturating_add(detail.measured?)),
             _ => Some(sum),
         });
-        let bytes = bytes.map(|bytes| format!(", {}", page.options.measure.amount(bytes)));
-        let bytes = bytes.unwrap_or_default();
+        let bytes = bytes
+            .map(|bytes| format!(", {}", page.options.measure.amount(bytes)))
+            .unwrap_or_default();
         let more = counted((rows.len() - top) as u64, "more arena");
         page.line(Style::Faint, &format!("... {more}{bytes} (--top {top})"));
     }
@@ -166,8 +167,9 @@ fn write_chunks(page: &mut Page<'_>, arena: &Arena) {
 /// `allocated_bytes 6.1 MiB in 15 chunks: used 5.7 MiB (93.0 %), unused tail 440.0 KiB (7.0 %)`;
 /// `largest instance: allocated_bytes 64.0 KiB: ..`; `100 dropped instances: ..`
 fn parts_text(arena: &Arena, whose: Whose, breakdown: &Breakdown) -> String {
-    let parts = Part::ALL.into_iter().filter(|part| part.of(breakdown) > 0);
-    let parts: Vec<String> = parts
+    let parts: Vec<String> = Part::ALL
+        .into_iter()
+        .filter(|part| part.of(breakdown) > 0)
         .map(|part| {
             let bytes = part.of(breakdown);
             let share = Share::of(bytes, breakdown.allocated_bytes);
@@ -209,8 +211,10 @@ fn write_instances(page: &mut Page<'_>, arena: &Arena) {
         of.most_allocated_bytes,
     ]
     .map(Bytes);
-    let first = of.first.iter().take(PARTS);
-    let first: Vec<String> = first
+    let first: Vec<String> = of
+        .first
+        .iter()
+        .take(PARTS)
         .map(|one| format!("#{} {}", one.instance, Bytes(one.allocated_bytes)))
         .collect();
     let text = format!(

@@ -43,8 +43,9 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, at: SnapshotAt<'_>, 
         );
         page.wrap(Style::Faint, "  ", &overlap);
     }
-    let shown = rows.iter().take(page.top());
-    let shown: Vec<&HeldRow> = shown
+    let shown: Vec<&HeldRow> = rows
+        .iter()
+        .take(page.top())
         .take_while(|row| row.held.of(measure).unwrap_or(0) > 0)
         .collect();
     if shown.is_empty() {
@@ -113,8 +114,10 @@ fn write_rest(page: &mut Page<'_>, rows: &[HeldRow], shown: usize, measure: Meas
     let noun = format!("more {}", page.options.by.name());
     let mut more = format!("  ... {}", counted(rest.len() as u64, &noun));
     if measure == Measure::Unused {
-        let unused = rest.iter().map(|row| row.held.filled.unused_bytes);
-        let unused = unused.fold(0, u64::saturating_add);
+        let unused = rest
+            .iter()
+            .map(|row| row.held.filled.unused_bytes)
+            .fold(0, u64::saturating_add);
         more.push_str(&format!(", {}", Bytes(unused)));
     }
     if shown == page.top() {
@@ -125,8 +128,10 @@ fn write_rest(page: &mut Page<'_>, rows: &[HeldRow], shown: usize, measure: Meas
 
 /// Writes the blocks of the snapshot that belong to no row.
 fn write_unattributed(page: &mut Page<'_>, at: SnapshotAt<'_>, rows: &[HeldRow]) {
-    let own = rows.iter().map(|row| row.held.own.bytes);
-    let own = own.fold(0, u64::saturating_add);
+    let own = rows
+        .iter()
+        .map(|row| row.held.own.bytes)
+        .fold(0, u64::saturating_add);
     let missing = at.snapshot.bytes().saturating_sub(own);
     if missing > 0 {
         let text = format!(

@@ -38,8 +38,10 @@ struct Line {
 pub(super) fn write(page: &mut Page<'_>, at: SnapshotAt<'_>, rows: &[HolderRow]) {
     let measure = page.options.measure;
     let lines = lines(rows);
-    let weights = lines.iter().map(|line| line.held.of(measure).unwrap_or(0));
-    let weights: Vec<u64> = weights.collect();
+    let weights: Vec<u64> = lines
+        .iter()
+        .map(|line| line.held.of(measure).unwrap_or(0))
+        .collect();
     let parents: Vec<Option<usize>> = lines.iter().map(|line| line.parent).collect();
     let top = page.options.top.unwrap_or(DEFAULT_TOP);
     let most = weighty(&weights);
@@ -82,8 +84,11 @@ pub(super) fn write(page: &mut Page<'_>, at: SnapshotAt<'_>, rows: &[HolderRow])
     if page.options.explain {
         page.wrap(Style::Faint, "  ", NEIGHBOURS);
     }
-    let shown = places.iter().flat_map(|&(line, _)| &lines[line].rows);
-    let mut shown: Vec<&HolderRowName> = shown.map(|&row| &rows[row].name).collect();
+    let mut shown: Vec<&HolderRowName> = places
+        .iter()
+        .flat_map(|&(line, _)| &lines[line].rows)
+        .map(|&row| &rows[row].name)
+        .collect();
     shown.dedup();
     for (name, why) in EXPLAINED {
         if shown.iter().any(|shown| is_called(shown, name)) {
@@ -190,12 +195,11 @@ fn lines(rows: &[HolderRow]) -> Vec<Line> {
 /// the last holder keeps what tells them apart.
 fn fitting(names: Vec<(Name, usize)>) -> Vec<String> {
     let mut same: HashMap<(String, usize), Vec<usize>> = HashMap::new();
-    let chains = names.iter().map(|(name, _)| name.chain.clone());
-    let chains: Vec<Vec<String>> = chains.collect();
-    let texts = names
+    let chains: Vec<Vec<String>> = names.iter().map(|(name, _)| name.chain.clone()).collect();
+    let mut texts: Vec<(String, usize)> = names
         .into_iter()
-        .map(|(name, room)| (name.fitting(room), room));
-    let mut texts: Vec<(String, usize)> = texts.collect();
+        .map(|(name, room)| (name.fitting(room), room))
+        .collect();
     for (at, text) in texts.iter().enumerate() {
         same.entry(text.clone()).or_default().push(at);
     }

@@ -239,8 +239,10 @@ fn write_sites(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
 /// The rows that the summary has no room for, as one.
 fn write_more(page: &mut Page<'_>, whole: u64, rest: &[Row]) {
     let measure = page.options.measure;
-    let some = rest.iter().filter(|row| measure.of(&row.figures) > 0);
-    let some = some.count();
+    let some = rest
+        .iter()
+        .filter(|row| measure.of(&row.figures) > 0)
+        .count();
     if some == 0 {
         return;
     }

@@ -108,11 +108,16 @@ pub(super) fn write_with<T>(
     (measure, with_stacks): (Option<Measure>, bool),
     below: impl Fn(&mut Page<'_>, &T),
 ) {
-    let names = rows.iter().map(|row| row_of(row));
-    let names = names.filter_map(|row| Names::of(profile, row, measure, with_stacks));
-    let mut names: Vec<Names> = names.collect();
-    let figures = wide.iter().map(|column| column.heading.width() + 1);
-    let figures = figures.sum::<usize>() + 2;
+    let mut names: Vec<Names> = rows
+        .iter()
+        .map(|row| row_of(row))
+        .filter_map(|row| Names::of(profile, row, measure, with_stacks))
+        .collect();
+    let figures = wide
+        .iter()
+        .map(|column| column.heading.width() + 1)
+        .sum::<usize>()
+        + 2;
     // A narrow terminal has no room for blocks, and names below the figures.
     let narrow = page.width < 2 * figures;
     let columns = if narrow { few } else { wide };

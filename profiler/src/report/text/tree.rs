@@ -24,11 +24,11 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
         }
     }
     // Roots are not inside "(no field)".
-    let parents = nodes.iter();
-    let parents = parents.map(|field| (field.parent != 0).then_some(field.parent as usize));
-    let parents: Vec<Option<usize>> = parents.collect();
-    let weights = nodes.iter().map(|field| field.weight(measure));
-    let weights: Vec<u64> = weights.collect();
+    let parents: Vec<Option<usize>> = nodes
+        .iter()
+        .map(|field| (field.parent != 0).then_some(field.parent as usize))
+        .collect();
+    let weights: Vec<u64> = nodes.iter().map(|field| field.weight(measure)).collect();
     let top = page.top().min(weighty(&weights));
     let places = preorder(&parents, &weights, top);
     let columns = field_columns((measure, profile.process().state), whole, page.width, rows);

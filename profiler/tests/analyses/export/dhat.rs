@@ -59,8 +59,12 @@ fn every_key_that_the_viewer_asks_for_is_there_and_no_stack_twice() {
                 for key in ["tb", "tbk", "tl", "mb", "mbk", "gb", "gbk", "eb", "ebk"] {
                     assert!(point[key].is_u64(), "{key}");
                 }
-                let stack = point["fs"].as_array().unwrap();
-                let stack: Vec<u64> = stack.iter().map(|f| f.as_u64().unwrap()).collect();
+                let stack: Vec<u64> = point["fs"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|f| f.as_u64().unwrap())
+                    .collect();
                 assert!(!stack.is_empty());
                 assert!(stack.iter().all(|&f| f > 0 && (f as usize) < table.len()));
                 assert!(stacks.insert(stack), "a stack twice");

@@ -75,8 +75,10 @@ fn own_sum(tree: &Value, key: &str) -> u64 {
     let figures: Vec<u64> = list(&tree["figures"][key]);
     let open: Vec<u64> = list(&tree["open"]);
     assert_eq!(open, [] as [u64; 0], "nothing is left out of a small page");
-    let own = tree["own"].as_array().unwrap().iter();
-    let own: HashMap<u64, u64> = own
+    let own: HashMap<u64, u64> = tree["own"]
+        .as_array()
+        .unwrap()
+        .iter()
         .map(|one| (one[0].as_u64().unwrap(), one[1][key].as_u64().unwrap_or(0)))
         .collect();
     let own_of = |at: usize| match own.get(&(at as u64)) {
@@ -348,10 +350,18 @@ fn a_comparison_of_snapshots_has_the_holders_of_both() {
     let first = ["by", "table", "measure"].map(|key| data[key].as_str().unwrap().to_owned());
     assert_eq!(first, ["holder", "holder", "unused_bytes"]);
     let is_of_holders = |one: &&Value| one["by"] == "holder";
-    let tree = data["trees"].as_array().unwrap().iter();
-    let tree = tree.filter(is_of_holders).collect::<Vec<_>>()[0];
-    let changes = data["changes"].as_array().unwrap().iter();
-    let changes = changes.filter(is_of_holders).collect::<Vec<_>>()[0];
+    let tree = data["trees"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(is_of_holders)
+        .collect::<Vec<_>>()[0];
+    let changes = data["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(is_of_holders)
+        .collect::<Vec<_>>()[0];
     let at = |name| snapshot_at(&profile, Some(name)).expect("a snapshot");
     let sides = ["peak", "exit"].map(|name| HeldSide {
         name: "app.hg",
@@ -451,8 +461,11 @@ fn a_page_of_samples_has_the_total_that_was_counted_and_shares_of_estimates() {
     // Rows are estimates that add up to an estimate.
     let wholes = data["tables"][0]["whole"].as_object().unwrap();
     assert_eq!(wholes["total_bytes"].as_u64(), Some(estimate));
-    let notes = data["notes"].as_array().unwrap().iter();
-    let notes = notes.filter(|note| note.as_str().unwrap().contains("estimates"));
+    let notes = data["notes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|note| note.as_str().unwrap().contains("estimates"));
     assert_eq!(notes.count(), 1);
 }
 

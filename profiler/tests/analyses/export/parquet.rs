@@ -180,10 +180,10 @@ fn labels_are_columns_and_nothing_is_there_twice() {
     assert!(labels.contains("\"region\" -> \"eu\""), "{labels}");
     let notes = format!("{}", field(&recordings[0], "notes"));
     assert!(notes.contains("exact to within 32.0 KiB"), "{notes}");
-    let stacks = tables[&Table::Stacks]
+    let stacks: Vec<_> = tables[&Table::Stacks]
         .iter()
-        .map(|row| (format!("{}", field(row, "recording")), figure_of_hash(row)));
-    let stacks: Vec<_> = stacks.collect();
+        .map(|row| (format!("{}", field(row, "recording")), figure_of_hash(row)))
+        .collect();
     assert_eq!(stacks.iter().collect::<BTreeSet<_>>().len(), stacks.len());
 }
 

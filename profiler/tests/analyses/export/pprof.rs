@@ -38,9 +38,11 @@ pub(super) fn totals(profile: &Profile, options: &ReportOptions<'_>) -> HashMap<
 fn render(profile: &message::Profile) -> String {
     let string = |index: i64| string(profile, index);
     let mut text = String::new();
-    let types = profile.sample_type.iter();
-    let types = types.map(|of| format!("{}/{}", string(of.r#type), string(of.unit)));
-    let types: Vec<String> = types.collect();
+    let types: Vec<String> = profile
+        .sample_type
+        .iter()
+        .map(|of| format!("{}/{}", string(of.r#type), string(of.unit)))
+        .collect();
     writeln!(text, "types {}", types.join(" ")).unwrap();
     writeln!(text, "default {}", string(profile.default_sample_type)).unwrap();
     let period = profile.period_type.as_ref().unwrap();
@@ -222,8 +224,9 @@ fn window(
         let location = &made.location[sample.location_id[0] as usize - 1];
         let function = &made.function[location.line[0].function_id as usize - 1];
         let types = made.sample_type.iter().map(|of| string(of.r#type));
-        let values = types.zip(sample.value.iter().copied());
-        let values = values.filter(|(_, value)| *value != 0);
+        let values = types
+            .zip(sample.value.iter().copied())
+            .filter(|(_, value)| *value != 0);
         (string(function.name), values.collect())
     });
     let samples: Vec<_> = samples.collect();
@@ -349,8 +352,11 @@ fn a_window_with_too_many_stacks_keeps_its_totals() {
         assert_eq!(samples.len(), most);
         assert_eq!(totals(&samples), totals(&whole));
         // The largest are kept.
-        let kept = samples.iter().filter(|(name, _)| name != "[other stacks]");
-        let kept: Vec<&str> = kept.map(|(name, _)| name.as_str()).collect();
+        let kept: Vec<&str> = samples
+            .iter()
+            .filter(|(name, _)| name != "[other stacks]")
+            .map(|(name, _)| name.as_str())
+            .collect();
         let largest: Vec<String> = (0..most - 1)
             .map(|n| format!("app::site{}", 50 - n))
             .collect();

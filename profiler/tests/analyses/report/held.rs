@@ -92,8 +92,11 @@ fn every_byte_of_a_snapshot_is_in_one_holder_and_no_path_has_a_name_twice() {
         assert_eq!([retained, own], [snapshot.bytes(); 2]);
         for (number, row) in rows.iter().enumerate() {
             assert!(row.parent.is_none_or(|parent| parent < number));
-            let below = rows.iter().filter(|other| other.parent == Some(number));
-            let below: u64 = below.map(|row| row.held.retained_bytes).sum();
+            let below: u64 = rows
+                .iter()
+                .filter(|other| other.parent == Some(number))
+                .map(|row| row.held.retained_bytes)
+                .sum();
             assert_eq!(row.held.retained_bytes, below + row.held.own.bytes);
             let path: Vec<&HolderRowName> =
                 row.path(&rows).into_iter().map(|row| &row.name).collect();

@@ -347,8 +347,10 @@ fn folded_what_containers_do_is_of_the_function_that_asked() {
         let sites = sites_of(&profile, By::Function, &key, Frames::Folded);
         let asked = profile.sites().iter().zip(sites).any(|(site, member)| {
             let frames = profile.shown_stack(site);
-            let others = frames.iter().filter_map(|id| profile.lookup(*id));
-            let mut others = others.map(|(_, function)| function.origin);
+            let mut others = frames
+                .iter()
+                .filter_map(|id| profile.lookup(*id))
+                .map(|(_, function)| function.origin);
             member && others.any(|origin| origin != Origin::Std)
         });
         assert!(!asked, "{key}");

@@ -19,11 +19,14 @@ fn the_first_rows_differ_and_have_a_type_and_an_owner_with_its_line() {
     for (name, _) in REAL {
         let profile = real(name);
         let rows = rows(&profile, By::Site, Measure::Peak, Frames::Folded);
-        let labels = rows.iter().take(5).map(|row| match &row.detail {
-            Detail::Site(detail) => detail.label.clone(),
-            other => panic!("{name}: {other:?}"),
-        });
-        let labels: Vec<SiteLabel> = labels.collect();
+        let labels: Vec<SiteLabel> = rows
+            .iter()
+            .take(5)
+            .map(|row| match &row.detail {
+                Detail::Site(detail) => detail.label.clone(),
+                other => panic!("{name}: {other:?}"),
+            })
+            .collect();
         for (at, label) in labels.iter().enumerate() {
             assert!(!labels[..at].contains(label), "{name}: {label:?} twice");
             assert_ne!(label.what, "(unknown type)", "{name}: row {at}");

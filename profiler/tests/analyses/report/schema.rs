@@ -63,8 +63,10 @@ impl Shape {
             schema.insert("items".to_owned(), elements);
         }
         if !self.keys.is_empty() {
-            let keys = self.keys.iter();
-            let keys = keys.map(|(key, shape)| (key.clone(), shape.schema()));
+            let keys = self
+                .keys
+                .iter()
+                .map(|(key, shape)| (key.clone(), shape.schema()));
             schema.insert("properties".to_owned(), keys.collect());
         }
         Value::Object(schema)

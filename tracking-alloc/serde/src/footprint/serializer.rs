@@ -75,8 +75,8 @@ impl<'a> At<'a> {
         let of_type = Some(numbers.each);
         let child = walk
             .nodes
-            .child(self.value.node, Step::ELEMENT, numbers.type_name, of_type);
-        let child = child.and_then(|index| walk.nodes.get_mut(index));
+            .child(self.value.node, Step::ELEMENT, numbers.type_name, of_type)
+            .and_then(|index| walk.nodes.get_mut(index));
         if let Some(node) = child {
             node.figures.count += numbers.count as u64;
             node.figures.inline_bytes += bytes as u64;

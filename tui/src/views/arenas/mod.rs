@@ -122,11 +122,19 @@ impl View for Arenas {
                 let measured = measured(arena, cx.measure);
                 measured.unwrap_or(arena.figures.total_used_bytes)
             };
-            let found = self.list.rows.iter().filter_map(|row| arena_of(row, data));
-            let found = found.map(|(arena, _)| value(arena));
-            let found = found.fold(0, u64::saturating_add);
-            let all = data.profile.arenas().iter().map(value);
-            let all = all.fold(0, u64::saturating_add);
+            let found = self
+                .list
+                .rows
+                .iter()
+                .filter_map(|row| arena_of(row, data))
+                .map(|(arena, _)| value(arena))
+                .fold(0, u64::saturating_add);
+            let all = data
+                .profile
+                .arenas()
+                .iter()
+                .map(value)
+                .fold(0, u64::saturating_add);
             let title = measured_title(cx.measure).unwrap_or("bytes used in total");
             format!("{} of all by {title}", Share::of(found, all))
         };

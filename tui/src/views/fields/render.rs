@@ -79,8 +79,10 @@ fn breadcrumb(view: &FieldTree, cx: &Context<'_>) -> String {
         return format!("fields › {found}");
     }
     let nodes = cx.data.profile.fields().nodes();
-    let roots = nodes.iter().skip(1);
-    let roots = roots.filter(|field| field.parent == 0 && field.chunks_of.is_none());
+    let roots = nodes
+        .iter()
+        .skip(1)
+        .filter(|field| field.parent == 0 && field.chunks_of.is_none());
     format!(
         "{}, covering {} of all",
         counted(cx.data.profile.fields().places() as u64, "field"),

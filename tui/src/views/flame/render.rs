@@ -262,8 +262,14 @@ impl<'a> Scene<'a> {
         } else {
             Heading::own(cx.measure)
         };
-        let rows = self.view.largest.frames.iter().copied();
-        let rows = rows.take(area.height.into()).collect();
+        let rows = self
+            .view
+            .largest
+            .frames
+            .iter()
+            .copied()
+            .take(area.height.into())
+            .collect();
         let mut frames = List::unselected(rows, 0);
         let selected = self.view.selected();
         let at = frames.rows.iter().position(|id| *id == selected);

@@ -193,12 +193,13 @@ fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
         // The largest first: there may be room for one only.
         parts.sort_by_key(|(bytes, ..)| Reverse(*bytes));
         let some = parts.iter().filter(|(bytes, ..)| *bytes > 0);
-        let long = some
+        let long: Vec<String> = some
             .clone()
-            .map(|(bytes, name, _)| format!("{} {name}", Bytes(*bytes)));
-        let long: Vec<String> = long.collect();
-        let short = some.map(|(bytes, _, name)| format!("{} {name}", Bytes(*bytes)));
-        let short: Vec<String> = short.collect();
+            .map(|(bytes, name, _)| format!("{} {name}", Bytes(*bytes)))
+            .collect();
+        let short: Vec<String> = some
+            .map(|(bytes, _, name)| format!("{} {name}", Bytes(*bytes)))
+            .collect();
         let texts = match long.as_slice() {
             [] => vec!["0 B".to_owned()],
             [largest, rest @ ..] => vec![

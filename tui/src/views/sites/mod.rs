@@ -205,8 +205,9 @@ impl Sites {
         };
         self.stack.resize(height);
         let frame = self.stack.selected();
-        let excerpt = frame.map(|frame| self.sources.excerpt(cx, *frame));
-        let excerpt = excerpt.unwrap_or_default();
+        let excerpt = frame
+            .map(|frame| self.sources.excerpt(cx, *frame))
+            .unwrap_or_default();
         if !excerpt.is_same_place(&self.excerpt) {
             self.scrolled = 0;
         }
@@ -317,8 +318,11 @@ impl Sites {
         let of = (self.list.cursor.selected, cx.frames);
         if self.stacks.of != Some(of) {
             let is_folded = cx.frames == Frames::Folded;
-            let known = self.list.selected().filter(|_| is_folded);
-            let known = known.and_then(Listed::stacks);
+            let known = self
+                .list
+                .selected()
+                .filter(|_| is_folded)
+                .and_then(Listed::stacks);
             self.stacks = Stacks {
                 of: Some(of),
                 numbers: Vec::new(),

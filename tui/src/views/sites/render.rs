@@ -356,8 +356,9 @@ fn source(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let rest = right_of(area, width(&title) as u16);
     write(buffer, rest, &note, theme::warning());
     let rows = below(area, 1);
-    let shown = excerpt.around(view.scrolled, rows.height as usize);
-    let shown: Vec<(u32, &str)> = shown.collect();
+    let shown: Vec<(u32, &str)> = excerpt
+        .around(view.scrolled, rows.height as usize)
+        .collect();
     // Remove the indentation that all lines share.
     let blank = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let filled = shown.iter().filter(|(_, line)| !line.trim().is_empty());

@@ -63,8 +63,10 @@ impl Request {
             has_colour: false,
             is_zoomed: false,
         };
-        let filter = self.restriction.take();
-        let filter = filter.and_then(|restriction| SiteFilter::new(restriction, &cx));
+        let filter = self
+            .restriction
+            .take()
+            .and_then(|restriction| SiteFilter::new(restriction, &cx));
         let mut rows = listed(&cx, self.pattern.as_ref(), filter.as_ref());
         render::table(self.sort, &cx, &[]).sort(&mut rows);
         let found = describe(&cx, self.pattern.as_ref(), filter.as_ref(), &rows);

@@ -143,8 +143,9 @@ mod tests {
             glibc.contains("uses glibc all the same; it may be linked"),
             "{glibc}"
         );
-        let absent = named("mimalloc", None).is_not_used(Some("glibc"));
-        let absent = absent.expect("a reason");
+        let absent = named("mimalloc", None)
+            .is_not_used(Some("glibc"))
+            .expect("a reason");
         assert!(
             absent.contains("libmimalloc.so.3 was not found"),
             "{absent}"

@@ -52,9 +52,11 @@ impl Recorded {
         let usable = largest.and_then(|snapshot| snapshot.usable());
         let built_in = Known::of_name(&capture.allocator).filter(|known| *known != Known::Glibc);
         let used = usable.map(|usable| usable.allocator.clone());
-        let resident = profile.timeline().iter();
-        let resident = resident.filter(|point| point.rss_bytes > 0);
-        let mut resident = resident.map(|point| point.rss_bytes.saturating_sub(point.own_bytes));
+        let mut resident = profile
+            .timeline()
+            .iter()
+            .filter(|point| point.rss_bytes > 0)
+            .map(|point| point.rss_bytes.saturating_sub(point.own_bytes));
         Recorded {
             peak_bytes: totals.peak_bytes,
             peak_blocks: totals.peak_blocks,
@@ -163,7 +165,11 @@ fn processor_ns(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name, in brackets, may have spaces. Behind it, the state is the first field.
     let (_, fields) = text.rsplit_once(')')?;
-    let ticks = fields.split_ascii_whitespace().skip(11).take(4);
-    let ticks: Vec<u64> = ticks.filter_map(|field| field.parse().ok()).collect();
+    let ticks: Vec<u64> = fields
+        .split_ascii_whitespace()
+        .skip(11)
+        .take(4)
+        .filter_map(|field| field.parse().ok())
+        .collect();
     (ticks.len() == 4).then(|| ticks.iter().sum::<u64>() * TICK_NS)
 }

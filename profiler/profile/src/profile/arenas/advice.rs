@@ -212,8 +212,11 @@ fn chunks_of(whose: Whose) -> &'static str {
 
 /// `1.2 MiB bypassed the handle ..`
 fn bypassed(arena: &Arena, fields: &Fields) -> Option<String> {
-    let by_rows = arena.rows.iter().map(|row| row.inside.bypassed_bytes);
-    let by_rows = by_rows.fold(0, u64::saturating_add);
+    let by_rows = arena
+        .rows
+        .iter()
+        .map(|row| row.inside.bypassed_bytes)
+        .fold(0, u64::saturating_add);
     let bytes = by_rows.max(arena.figures.bypassed_bytes);
     if bytes == 0 {
         return None;
@@ -229,8 +232,10 @@ fn bypassed(arena: &Arena, fields: &Fields) -> Option<String> {
 /// `, most at City.tags`: the path of the field with most of something, if it is in any.
 fn widest(arena: &Arena, fields: &Fields, of: fn(&ArenaFigures) -> u64) -> String {
     let rows = by_field(fields, arena);
-    let widest = rows.iter().max_by_key(|(_, inside)| of(inside));
-    let widest = widest.filter(|(_, inside)| of(inside) > 0);
+    let widest = rows
+        .iter()
+        .max_by_key(|(_, inside)| of(inside))
+        .filter(|(_, inside)| of(inside) > 0);
     let field = widest.and_then(|&(field, _)| fields.get(field));
     field.map_or_else(String::new, |field| {
         format!(", most at {}", printable(&field.path))

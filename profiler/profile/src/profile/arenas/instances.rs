@@ -126,8 +126,9 @@ mod tests {
             found.most_allocated_bytes,
         ];
         assert_eq!((found.known, sizes), (4, [10, 50, 300]));
-        let first = found.first.iter();
-        let first: Vec<_> = first
+        let first: Vec<_> = found
+            .first
+            .iter()
             .map(|of| (of.instance, of.allocated_bytes, of.dropped))
             .collect();
         let expected = [

@@ -52,12 +52,15 @@ pub enum Certainty {
 /// A sentence for people without its stop, free of control characters:
 /// `String at City.name: 24,000 blocks (1.2 MiB) of the global heap leaked by the arena's drop: ..`
 pub fn leak_text(profile: &Profile, leak: &Leak) -> String {
-    let what = profile.named_type(leak.type_id);
-    let what = what.map_or("Blocks".into(), |name| printable(&name.short));
-    let place = profile.fields().get(leak.field);
-    let place = place.map_or_else(String::new, |field| {
-        format!(" at {}", printable(&field.path))
-    });
+    let what = profile
+        .named_type(leak.type_id)
+        .map_or("Blocks".into(), |name| printable(&name.short));
+    let place = profile
+        .fields()
+        .get(leak.field)
+        .map_or_else(String::new, |field| {
+            format!(" at {}", printable(&field.path))
+        });
     let arenas = named(profile, &leak.arenas, |name| printable(name).into_owned());
     let blocks = counted(leak.live_blocks, "block");
     let bytes = Bytes(leak.live_bytes);

@@ -184,8 +184,9 @@ pub fn bar(breakdown: &Breakdown, cells: usize) -> [(Part, usize); 5] {
 /// Returns a sentence if the parts of an arena's instances do not add up to their allocated bytes;
 /// `None` if they do.
 pub fn imbalance(arena: &Arena) -> Option<String> {
-    let known = Whose::ALL.into_iter();
-    let known = known.filter_map(|whose| Breakdown::of(arena, whose));
+    let known = Whose::ALL
+        .into_iter()
+        .filter_map(|whose| Breakdown::of(arena, whose));
     let broken = known
         .map(|breakdown| (breakdown.sum(), breakdown.allocated_bytes))
         .find(|(parts, allocated_bytes)| *parts != u128::from(*allocated_bytes));

@@ -176,8 +176,8 @@ fn intervals_hold_the_exact_figure_in_every_class_of_expected_samples() {
 #[ignore = "needs an exact recording, named by HEAPGLASS_RECORDING"]
 fn intervals_hold_at_the_sites_of_a_recording() {
     let recording = std::env::var_os("HEAPGLASS_RECORDING").expect("HEAPGLASS_RECORDING");
-    let profile = crate::open(recording.as_ref(), &crate::OpenOptions::default(), &|_| ());
-    let profile = profile.unwrap_or_else(|error| panic!("{error}"));
+    let profile = crate::open(recording.as_ref(), &crate::OpenOptions::default(), &|_| ())
+        .unwrap_or_else(|error| panic!("{error}"));
     let middle = |bounds: RangeInclusive<u64>| bounds.start().midpoint(*bounds.end()).max(1);
     let sites: Vec<Vec<(u64, u64)>> = profile
         .sites()

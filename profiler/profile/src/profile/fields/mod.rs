@@ -176,10 +176,11 @@ impl Fields {
             fields.of_site.push(number);
             let field = &mut fields.nodes[number as usize];
             if let Some(arenas) = profile.mixed_chunk_sites().get(&index) {
-                let new = arenas
+                let new: Vec<usize> = arenas
                     .iter()
-                    .filter(|arena| !field.mixed_with_chunks_of.contains(arena));
-                let new: Vec<usize> = new.copied().collect();
+                    .filter(|arena| !field.mixed_with_chunks_of.contains(arena))
+                    .copied()
+                    .collect();
                 field.mixed_with_chunks_of.extend(new);
             }
             field.own.add(&site.figures);

@@ -58,8 +58,7 @@ impl Phases {
         let outward = successors(Some(self.phase_of(scope)), |&phase| {
             Some(self.parent(phase))
         });
-        let phases = outward.take_while(|phase| *phase != ScopeId(0));
-        let mut phases: Vec<ScopeId> = phases.collect();
+        let mut phases: Vec<ScopeId> = outward.take_while(|phase| *phase != ScopeId(0)).collect();
         phases.reverse();
         phases
     }

@@ -216,8 +216,10 @@ impl<'a> Folder<'a> {
             } else {
                 Label::Call(texts.number(function.call().to_owned()))
             };
-            let makes = function.makes.as_ref();
-            let makes = makes.map(|made| texts.number(format!("{made}::deserialize")));
+            let makes = function
+                .makes
+                .as_ref()
+                .map(|made| texts.number(format!("{made}::deserialize")));
             known.push(FunctionFacts {
                 function,
                 step,

@@ -133,8 +133,8 @@ fn load_file<T>(
             Err(_) => Err(gimli::Error::Io),
         },
         None => Ok(Vec::new()),
-    });
-    let file = file.ok()?;
+    })
+    .ok()?;
     budget.add(sections.bytes);
     Some(file)
 }

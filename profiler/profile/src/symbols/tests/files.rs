@@ -262,8 +262,8 @@ fn main() {
             let symbols = resolved(&binary, &function(&binary, &name));
             let classifier = Classifier::new(&symbols);
             let frames = symbols.frames.iter().flatten();
-            let mut own = frames.filter(|frame| *frame.function == *name);
-            let own = own
+            let own = frames
+                .filter(|frame| *frame.function == *name)
                 .next()
                 .unwrap_or_else(|| panic!("{name}: {:?}", names_in(&symbols)));
             let function = classifier.function(own, "derived");

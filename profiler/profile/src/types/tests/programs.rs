@@ -233,8 +233,11 @@ fn vectors_and_strings_of_cpp_have_their_types() {
     for level in ["-O0", "-O2", "-O3"] {
         let mut command = Command::new("g++");
         command.args(["-std=c++17", "-g", level, "-o"]);
-        let output = command.arg(&program).arg(&source).output();
-        let output = output.expect("g++ starts");
+        let output = command
+            .arg(&program)
+            .arg(&source)
+            .output()
+            .expect("g++ starts");
         assert!(output.status.success(), "{level}: {output:?}");
         let output = Command::new(&program).output().expect("the program starts");
         assert!(output.status.success(), "{level}: {output:?}");
