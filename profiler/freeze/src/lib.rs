@@ -155,6 +155,14 @@ impl Drop for Frozen {
     }
 }
 
+/// Ends all copies of this process's and lets all stopped processes go on, as if each [`Frozen`] had
+/// been dropped. Call it before a signal ends this process: otherwise an entry of each copy is left
+/// in the table of processes until its program ends.
+pub fn end_all() {
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    tracer::end_all();
+}
+
 /// Stops a process and copies it.
 ///
 /// # Errors

@@ -11,22 +11,64 @@ use crate::ptrace::{self, Blocked, Event};
 use crate::refusals::{self, Status};
 use crate::threads::{self, Stopped};
 use crate::{Frozen, Thread, Way};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A thread that traces, until it is told to end.
 #[derive(Debug)]
 pub(crate) struct Tracer {
     thread: JoinHandle<Duration>,
-    /// It ends when this is dropped.
     end: Sender<()>,
+}
+
+/// The threads that trace, each with what ends it.
+static TRACERS: Mutex<BTreeMap<u64, Sender<()>>> = Mutex::new(BTreeMap::new());
+
+/// The longest time that [`end_all`] waits.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// An entry of [`TRACERS`].
+struct Entry(u64);
+
+impl Entry {
+    fn new(end: Sender<()>) -> Entry {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Relaxed);
+        tracers().insert(number, end);
+        Entry(number)
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        tracers().remove(&self.0);
+    }
+}
+
+fn tracers() -> MutexGuard<'static, BTreeMap<u64, Sender<()>>> {
+    TRACERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends all copies and lets all processes go on.
+pub(crate) fn end_all() {
+    let begun = Instant::now();
+    for end in tracers().values() {
+        // An error means that it has ended.
+        let _ = end.send(());
+    }
+    while !tracers().is_empty() && begun.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 impl Tracer {
     /// Ends the copy, or lets the process go on. Returns how long the process was stopped for this.
     pub(crate) fn end(self) -> Duration {
-        drop(self.end);
+        let _ = self.end.send(());
         self.thread.join().unwrap_or_default()
     }
 }
@@ -39,9 +81,14 @@ pub(crate) fn freeze(process: u32, way: Way) -> Result<Frozen, Error> {
     let (end, ended) = mpsc::channel();
     // Until the process goes on, no signal comes between. The new thread inherits the mask.
     let blocked = Blocked::all();
+    let entry = Entry::new(end.clone());
     let thread = std::thread::Builder::new()
         .name("tracer".to_owned())
-        .spawn(move || trace(process, way, &tell, &ended));
+        .spawn(move || {
+            let stopped = trace(process, way, &tell, &ended);
+            drop(entry);
+            stopped
+        });
     let failed = |error| Error::Failed {
         what: "start a thread",
         error,
