@@ -198,6 +198,21 @@ mod tests {
     }
 
     #[test]
+    fn only_programs_of_our_machine_are_known() {
+        let own = std::env::current_exe().expect("a path");
+        let start = fs::read(own).expect("a file")[..64].to_vec();
+        for (at, byte, is_ours) in [(4, 2, true), (4, 1, false), (18, 183, false), (0, 0, false)] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("file");
+            let mut start = start.clone();
+            start[at] = byte;
+            fs::write(&path, start).expect("written");
+            let file = File::open(path).expect("a file");
+            assert_eq!(is_known(&file).is_ok(), is_ours, "{at}");
+        }
+    }
+
+    #[test]
     fn each_refusal_says_what_to_do() {
         let of = |user| Status {
             user,

@@ -251,6 +251,41 @@ fn a_stopped_process_is_traced_and_goes_on_afterwards() {
 }
 
 #[test]
+fn a_program_that_somebody_has_stopped_stays_stopped() {
+    let mut program = Program::start(&["8"]);
+    if is_refused(&program) {
+        return;
+    }
+    let signal = |name: &str| {
+        let mut kill = Command::new("kill");
+        let status = kill.args([name, &program.child.id().to_string()]).status();
+        assert!(status.expect("kill").success());
+    };
+    let state = || {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", program.child.id()));
+        stat.expect("a line")
+            .rsplit(") ")
+            .next()
+            .map(|rest| rest[..1].to_owned())
+    };
+    signal("-STOP");
+    while state().as_deref() != Some("T") {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    for way in [Way::Copy, Way::Stop] {
+        let frozen = freeze(program.id(), way).expect("frozen");
+        assert_eq!(frozen.is_copy(), way == Way::Copy);
+        drop(frozen);
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(state().as_deref(), Some("T"), "{way:?}");
+        assert_eq!(program.children(), Vec::<String>::new());
+    }
+    signal("-CONT");
+    assert_eq!(program.noticed(), UNDISTURBED);
+    program.finish();
+}
+
+#[test]
 fn processes_that_cannot_be_read_are_left_alone() {
     let own = std::process::id();
     assert!(matches!(freeze(own, Way::Copy), Err(Error::Itself)));
