@@ -57,6 +57,9 @@ impl<'a> Caller<'a> {
                 return None;
             }
         }
+        if ptrace::dispatches_system_calls(thread.id) {
+            return None;
+        }
         let mut state = vec![0; MOST_STATE];
         let bytes = ptrace::extended_state(thread.id, &mut state).ok()?;
         state.truncate(bytes);

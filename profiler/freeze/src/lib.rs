@@ -24,7 +24,7 @@
 //! | A signal comes while a thread makes our call. | The thread blocks all signals meanwhile; they stay pending. |
 //! | A system call was interrupted. | Its thread stops again where the kernel begins such calls again, and gets its registers there. Calls that return `EINTR` after any stop (`epoll_wait`, `sigtimedwait`, `semop`, sockets with a time limit) begin again too; a time limit then begins anew. |
 //! | The stack is small, or is memory of something else (coroutines). | Only a thread on the stack that the kernel or libc made for it is used, and only if there is room. |
-//! | A thread is inside a restartable sequence (`rseq`), or has a shadow stack. | Another one is used. |
+//! | A thread is inside a restartable sequence (`rseq`), has a shadow stack, or passes its system calls on to the program (Wine). | Another one is used. |
 //! | A filter of system calls kills the program for `clone`. | Under any filter nothing is called: the process is stopped while its memory is read. |
 //! | The copy keeps files and sockets open. | It closes them: `close_range` is the one call that it makes. |
 //! | The kernel cannot stop a thread (it waits for a disk). | After [`PATIENCE`], all are let go with an error. |
@@ -57,7 +57,8 @@ mod threads;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tracer;
 
-#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+#[cfg(test)]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tests;
 
 pub use error::Error;

@@ -125,14 +125,18 @@ impl Program {
     /// kernel or libc made for it. It is empty if that is not sure.
     ///
     /// libc puts the description of a thread, to which its thread pointer leads, at the end of the
-    /// stack that it maps for it.
+    /// stack that it maps for it. Its first word is its own address. Other runtimes (Go) have their
+    /// stacks between other memory.
     pub(crate) fn stack_below(&self, words: &Words) -> Range<u64> {
         let pointer = words[RSP];
         let mut own = self.mappings.iter().filter(|mapping| mapping.is_own);
         let stack = own.find(|mapping| mapping.range.contains(&pointer));
+        let thread = words[FS_BASE];
         let is_stack = |of: &&Mapping| {
             of.name == "[stack]"
-                || of.name.is_empty() && (pointer..of.range.end).contains(&words[FS_BASE])
+                || of.name.is_empty()
+                    && (pointer..of.range.end).contains(&thread)
+                    && self.word(thread) == Some(thread)
         };
         stack
             .filter(is_stack)
@@ -170,9 +174,14 @@ mod tests {
 
     #[test]
     fn only_stacks_of_the_kernel_and_of_libc_have_room() {
+        let memory = tempfile::tempfile().expect("a file");
+        for thread in [0x1ff00, 0x3ff00, 0x5ff00_u64] {
+            let is_written = memory.write_all_at(&thread.to_le_bytes(), thread);
+            is_written.expect("written");
+        }
         let program = Program {
             process: 1,
-            memory: File::open("/dev/null").expect("a file"),
+            memory,
             mappings: vec![
                 mapping("1000-2000 r-xp 00000000 08:01 5 /lib/libc.so.6"),
                 mapping("10000-20000 rw-p 00000000 00:00 0 [heap]"),
@@ -194,6 +203,7 @@ mod tests {
             (0x18000, 0x3ff00),
             (0x18000, 0x1ff00),
             (0x38000, 0x7f000),
+            (0x38000, 0x3fe00),
             (0x38000, 0x37000),
             (0x58000, 0x5ff00),
             (0x90000, 0),

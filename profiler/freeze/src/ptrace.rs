@@ -13,6 +13,7 @@ const SET_BYTES: usize = 8;
 /// The registers with the states of vectors.
 const NOTE_EXTENDED: usize = 0x202;
 const GET_RSEQ: u32 = 0x420f;
+const GET_DISPATCH: u32 = 0x4211;
 /// The bit of a signal that tells a stop at a system call from `SIGTRAP`.
 const IS_SYSTEM_CALL: i32 = 0x80;
 /// The first pauses between two looks at a thread, and the longest.
@@ -174,6 +175,14 @@ pub(crate) fn restartable_sequences(thread: i32) -> u64 {
     let (bytes, place) = (size_of_val(&words), words.as_mut_ptr() as usize);
     let is_told = request(GET_RSEQ, thread, bytes, place).is_ok();
     if is_told { words[0] } else { 0 }
+}
+
+/// Returns `true` if the kernel passes system calls of a thread on to its program.
+pub(crate) fn dispatches_system_calls(thread: i32) -> bool {
+    let mut words = [0_u64; 4];
+    let (bytes, place) = (size_of_val(&words), words.as_mut_ptr() as usize);
+    let is_told = request(GET_DISPATCH, thread, bytes, place).is_ok();
+    is_told && words[0] != 0
 }
 
 /// Waits until a thread reports.
