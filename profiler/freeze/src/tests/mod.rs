@@ -166,8 +166,8 @@ fn a_copy_keeps_the_memory_of_its_moment_and_no_files() {
 /// work after a number of requests is like one that is killed there.
 #[test]
 fn a_tracer_that_is_killed_at_any_step_leaves_the_program_as_it_was() {
-    // The thread that makes the call waits or computes, and is alone or not.
-    for words in [&["0"][..], &["0", "busy"], &["8"]] {
+    // The thread that makes the call waits or computes, is alone or not, and is the first or not.
+    for words in [&["0"][..], &["0", "busy"], &["8"], &["7", "coroutine"]] {
         let mut program = Program::start(words);
         if is_refused(&program) {
             return;
@@ -226,6 +226,21 @@ fn a_program_with_a_filter_is_stopped_and_not_copied() {
             .is_some_and(|why| why.contains("seccomp"))
     );
     assert!(frozen.end() > Duration::ZERO);
+    assert_eq!(program.noticed(), UNDISTURBED);
+    program.finish();
+}
+
+#[test]
+fn nothing_is_written_to_the_stack_of_a_coroutine() {
+    let mut program = Program::start(&["0", "coroutine"]);
+    let frozen = match freeze(program.id(), Way::Copy) {
+        Err(error @ (Error::Forbidden(_) | Error::Yama(_))) => return skipped(&error),
+        frozen => frozen.expect("stopped"),
+    };
+    assert!(!frozen.is_copy());
+    let why = frozen.why_stopped().expect("a reason");
+    assert!(why.contains("stack of its own"), "{why}");
+    drop(frozen);
     assert_eq!(program.noticed(), UNDISTURBED);
     program.finish();
 }

@@ -21,6 +21,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static volatile long interrupted, wrong, handled, sent, children;
@@ -93,29 +94,16 @@ static void forbid_copies(void) {
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) != 0) exit(3);
 }
 
-int main(int count, char **words) {
-    int threads = count > 1 ? atoi(words[1]) : 8;
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    struct itimerval timer = {{0, 1000}, {0, 1000}};
-    pthread_t thread;
+static int threads, is_busy;
+
+static void serve(void) {
     char byte;
-    sigfillset(&all);
-    sigaction(SIGALRM, &action, 0);
-    sigaction(SIGCHLD, &action, 0);
-    sigaction(SIGRTMIN, &action, 0);
-    for (long n = 0; n < threads; n++) pthread_create(&thread, 0, work, (void *)n);
-    int is_busy = count > 2 && strcmp(words[2], "busy") == 0;
-    if (count > 2 && !is_busy) forbid_copies();
-    if (is_busy) fcntl(0, F_SETFL, O_NONBLOCK);
-    if (threads > 1) setitimer(ITIMER_REAL, &timer, 0);
-    puts("ready");
-    fflush(stdout);
     for (;;) {
         if (is_busy && !keeps_registers(sent + 77)) wrong++;
         long got = read(0, &byte, 1);
         check(got);
         if (got == -1) continue;
-        if (got == 0) return 0;
+        if (got == 0) exit(0);
         unsigned long before[16];
         memcpy(before, (void *)rounds, sizeof before);
         for (int n = 0; n < 5; n++) {
@@ -127,4 +115,36 @@ int main(int count, char **words) {
         printf("interrupted %ld wrong %ld lost %ld children %ld\n", interrupted, wrong, sent - handled, children);
         fflush(stdout);
     }
+}
+
+/* Serves on a stack in the heap, between other blocks. */
+static void serve_in_coroutine(void) {
+    static ucontext_t first, other;
+    getcontext(&other);
+    other.uc_stack.ss_sp = malloc(100000);
+    other.uc_stack.ss_size = 100000;
+    makecontext(&other, serve, 0);
+    swapcontext(&first, &other);
+}
+
+int main(int count, char **words) {
+    const char *kind = count > 2 ? words[2] : "";
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    struct itimerval timer = {{0, 1000}, {0, 1000}};
+    pthread_t thread;
+    threads = count > 1 ? atoi(words[1]) : 8;
+    sigfillset(&all);
+    sigaction(SIGALRM, &action, 0);
+    sigaction(SIGCHLD, &action, 0);
+    sigaction(SIGRTMIN, &action, 0);
+    for (long n = 0; n < threads; n++) pthread_create(&thread, 0, work, (void *)n);
+    if (strcmp(kind, "seccomp") == 0) forbid_copies();
+    if (strcmp(kind, "busy") == 0) {
+        is_busy = 1;
+        fcntl(0, F_SETFL, O_NONBLOCK);
+    }
+    if (threads > 1) setitimer(ITIMER_REAL, &timer, 0);
+    puts("ready");
+    fflush(stdout);
+    strcmp(kind, "coroutine") == 0 ? serve_in_coroutine() : serve();
 }
