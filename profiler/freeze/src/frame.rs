@@ -142,11 +142,7 @@ fn signal_state(state: &[u8]) -> Option<Vec<u8>> {
     let is_left_out = |feature: &u32| *feature == ASKED_FOR && used & 1 << ASKED_FOR == 0;
     let features = (2..63).filter(|feature| possible & 1 << feature != 0);
     let features = features.filter(|feature| !is_left_out(feature));
-    let ends = features.map(|feature| {
-        let part = std::arch::x86_64::__cpuid_count(0xd, feature);
-        (part.eax + part.ebx) as usize
-    });
-    let bytes = ends.max().unwrap_or(0).max(LEAST_STATE);
+    let bytes = features.map(end_of).max().unwrap_or(0).max(LEAST_STATE);
     let mut found = state.get(..bytes)?.to_vec();
     let asked_for = possible & 1 << ASKED_FOR;
     let features = possible & !asked_for | used;
@@ -158,6 +154,14 @@ fn signal_state(state: &[u8]) -> Option<Vec<u8>> {
     put(MAGIC_AT + 16, &(bytes as u32).to_le_bytes());
     found.extend(MAGIC_END.to_le_bytes());
     Some(found)
+}
+
+/// Returns where the state of a feature ends.
+fn end_of(feature: u32) -> usize {
+    #[expect(unused_unsafe, reason = "older compilers want it")]
+    // SAFETY: every processor for x86-64 has the instruction.
+    let part = unsafe { std::arch::x86_64::__cpuid_count(0xd, feature) };
+    (part.eax + part.ebx) as usize
 }
 
 #[cfg(test)]
