@@ -136,7 +136,8 @@ pub(crate) fn forbidden(status: &Status, error: io::Error) -> Error {
 
 fn reason(status: &Status, user: u32, yama: u8, error: io::Error) -> Error {
     match error.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM) => {}
+        // Sandboxes may say that there is no such call.
+        Some(libc::EACCES | libc::EPERM | libc::ENOSYS) => {}
         Some(libc::ESRCH) => return Error::NoProcess,
         _ => {
             return Error::Failed {

@@ -161,8 +161,9 @@ fn a_program_has_the_same_holders_recorded_and_not_recorded() {
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     let name = format!("server-{}.hgs", bare.child.id());
     for part in [
-        "does not record; copied its memory",
-        "the program was paused for ",
+        // Under a filter of system calls, it was stopped.
+        "does not record; ",
+        "note: the program was ",
         &format!("wrote {name}: "),
     ] {
         assert!(done.stderr.contains(part), "{part}: {}", done.stderr);

@@ -239,6 +239,9 @@ fn nothing_is_written_to_the_stack_of_a_coroutine() {
     };
     assert!(!frozen.is_copy());
     let why = frozen.why_stopped().expect("a reason");
+    if why.contains("seccomp") {
+        return skipped(&why);
+    }
     assert!(why.contains("stack of its own"), "{why}");
     drop(frozen);
     assert_eq!(program.noticed(), UNDISTURBED);
