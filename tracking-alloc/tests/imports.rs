@@ -25,6 +25,7 @@ const CRATES: &[(&str, &[Group])] = &[
         &[("profiled", &["access", "deserializer", "visitor"])],
     ),
     ("profiler/profile/src", &[]),
+    ("profiler/freeze/src", &[]),
     ("profiler/src", &[]),
     ("profiler/cli/src", &[]),
     ("tui/src", &[]),

@@ -5,21 +5,19 @@
 //! wrote to are usually absent: they are read from the files, if their build-id is that of the
 //! image in memory.
 
-mod allocators;
-mod build_id;
 mod memory;
 mod notes;
 
 use super::elf::{self, ELF_BYTES, HEADER_BYTES, ProgramHeader};
 use super::error::Kind;
-use super::maps::{self, Mapping};
-use super::{Image, LoadedFile, number_at, word_at};
+use super::files::{self, LoadedFile, open_regular};
+use super::maps::Mapping;
+use super::{Image, number_at, word_at};
 use memory::{Backing, CoreMemory, Load};
 use notes::{MappedFile, Notes};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -67,21 +65,6 @@ fn compression(start: &[u8]) -> Option<Kind> {
     found.map(|&(_, format, command)| Kind::Compressed { format, command })
 }
 
-/// Opens a regular file. A pipe or a device is an error and never blocks.
-fn open_regular(path: &Path) -> io::Result<File> {
-    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits();
-    let mut options = File::options();
-    let file = options
-        .read(true)
-        .custom_flags(nonblocking.cast_signed())
-        .open(path)?;
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::other("it is not a regular file"))
-    }
-}
-
 pub(super) fn open(path: &Path, binary: Option<&Path>) -> Result<Image, Kind> {
     let file = open_regular(path).map_err(Kind::Read)?;
     let bytes = file.metadata().map_err(Kind::Read)?.len();
@@ -102,11 +85,12 @@ pub(super) fn open(path: &Path, binary: Option<&Path>) -> Result<Image, Kind> {
         return Err(Kind::Filtered);
     }
     let mut memory = CoreMemory::new(file, loads);
-    let files = loaded_files(&memory, &mappings, notes.program_headers);
+    let read = |address: u64, buffer: &mut [u8]| memory.read_own(address, buffer);
+    let files = files::loaded(&mappings, notes.program_headers, &read);
     let mut told = Vec::new();
     let open = open_files(&files, binary, &mut told)?;
     let executable = files.first().and_then(|file| open.get(&*file.path));
-    let other_allocator = executable.and_then(|file| allocators::of_file(file));
+    let other_allocator = executable.and_then(|file| files::allocator(file));
     memory.set_backings(backings(&open, &notes.files));
     if notes.threads.is_empty() {
         told.push("the core has no registers of threads, so their stacks are not known".to_owned());
@@ -119,6 +103,8 @@ pub(super) fn open(path: &Path, binary: Option<&Path>) -> Result<Image, Kind> {
         files,
         process: notes.process,
         other_allocator,
+        pause: None,
+        is_copy: false,
         notes: told,
     })
 }
@@ -247,33 +233,6 @@ fn name_mappings(mappings: &mut Vec<Mapping>, files: &[MappedFile]) {
     });
 }
 
-/// Returns the loaded files, that with the program headers at an address first.
-fn loaded_files(memory: &CoreMemory, mappings: &[Mapping], headers: u64) -> Vec<LoadedFile> {
-    let read = |address: u64, buffer: &mut [u8]| memory.read_own(address, buffer);
-    let images = maps::images(mappings, &read);
-    let bases = maps::bases(mappings);
-    let mut files = Vec::new();
-    for (path, bias) in images.files {
-        let base = bases.get(path.as_str()).copied().unwrap_or(0);
-        let build_id = build_id::in_memory(base, &read).unwrap_or_default();
-        files.push(LoadedFile {
-            path,
-            build_id,
-            bias,
-        });
-    }
-    let mut at = mappings.iter();
-    let executable = at.find(|mapping| mapping.range.contains(&headers));
-    let executable = executable.map(Mapping::path);
-    if let Some(at) = files
-        .iter()
-        .position(|file| Some(file.path.as_str()) == executable)
-    {
-        files[..=at].rotate_right(1);
-    }
-    files
-}
-
 /// Opens the loaded files that are of the same build, by path.
 fn open_files(
     files: &[LoadedFile],
@@ -284,7 +243,7 @@ fn open_files(
     for (number, loaded) in files.iter().enumerate() {
         let binary = binary.filter(|_| number == 0);
         let path = binary.unwrap_or(Path::new(&loaded.path));
-        let found = same_build(path, loaded);
+        let found = files::same_build(path, loaded);
         match (found, binary) {
             (Ok(file), _) => {
                 open.insert(loaded.path.clone(), Arc::new(file));
@@ -318,20 +277,6 @@ fn backings(open: &HashMap<String, Arc<File>>, mapped: &[MappedFile]) -> Vec<Bac
     let mut backings: Vec<Backing> = backings.collect();
     backings.sort_by_key(|backing| backing.range.start);
     backings
-}
-
-/// Opens a file that has the build-id of a loaded file. Returns a sentence if it does not.
-fn same_build(path: &Path, loaded: &LoadedFile) -> Result<File, String> {
-    let file = open_regular(path).map_err(|error| error.to_string())?;
-    let found = build_id::of_file(&file);
-    match found {
-        _ if loaded.build_id.is_empty() => {
-            Err("the core does not tell the build-id of what ran".to_owned())
-        }
-        Some(found) if found == loaded.build_id => Ok(file),
-        Some(_) => Err("the file there is of another build (its build-id differs)".to_owned()),
-        None => Err("the file there has no build-id".to_owned()),
-    }
 }
 
 fn half(bytes: &[u8], at: usize) -> u16 {

@@ -6,7 +6,8 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// The reason why an image cannot be read: one line, which begins with its path.
+/// The reason why an image cannot be read: one line, which begins with its path
+/// or with the number of the process.
 #[derive(Debug)]
 pub struct Error {
     path: PathBuf,
@@ -16,6 +17,10 @@ pub struct Error {
 #[derive(Debug)]
 pub(super) enum Kind {
     Read(io::Error),
+    /// The process was not stopped or copied.
+    Process(heapglass_freeze::Error),
+    /// The memory of a process cannot be read.
+    Memory(io::Error),
     /// The file is something else.
     NotACore,
     /// The name of the format, and the command that unpacks it.
@@ -59,6 +64,12 @@ impl Error {
         let path = path.to_owned();
         Error { path, kind }
     }
+
+    /// Returns `true` if the blocks may add up at another moment.
+    pub(super) fn is_momentary(&self) -> bool {
+        let is_momentary = |why: &Why| matches!(why, Why::Missing(_) | Why::Contradiction(_));
+        matches!(&self.kind, Kind::Allocator(why) if is_momentary(why))
+    }
 }
 
 impl fmt::Display for Error {
@@ -67,6 +78,11 @@ impl fmt::Display for Error {
         write!(f, "{path}: ")?;
         match &self.kind {
             Kind::Read(error) => write!(f, "the core file cannot be read: {error}"),
+            Kind::Process(error) => error.fmt(f),
+            Kind::Memory(error) => write!(
+                f,
+                "its memory cannot be read: {error}; it may have been killed meanwhile"
+            ),
             Kind::NotACore => f.write_str("the file is no core file"),
             Kind::Compressed { format, command } => write!(
                 f,
@@ -91,7 +107,7 @@ impl fmt::Display for Error {
             ),
             Kind::OtherBinary { binary, why } => write!(
                 f,
-                "{} is not the executable of this core: {why}",
+                "{} is not the executable that ran: {why}",
                 binary.display()
             ),
             Kind::Allocator(why) => why.fmt(f),
@@ -114,7 +130,7 @@ impl fmt::Display for Why {
             ),
             Why::Missing(range) => write!(
                 f,
-                "memory of the heap is not there ({:#x} to {:#x}): the coredump_filter or MADV_DONTDUMP left it out",
+                "memory of the heap is not there ({:#x} to {:#x}): the coredump_filter, MADV_DONTDUMP or MADV_DONTFORK left it out",
                 range.start, range.end
             ),
             Why::Contradiction(what) => write!(

@@ -1,14 +1,17 @@
 //! The memory of a program that nobody recorded: its blocks, its roots, and their types.
 //!
 //! An [`Image`] is the memory of a program at one moment, with its mappings, threads and files. A
-//! core file is one, read by [`Image::of_core`]. [`Image::snapshot`] finds the blocks of the
+//! core file is one, read by [`Image::of_core`], and so is a copy of a running process, made by
+//! [`Image::of_process`]. [`Image::snapshot`] finds the blocks of the
 //! allocator in it and analyses them like those of a recorded program. The blocks have no sites:
 //! nobody knows which code allocated them.
 //!
 //! | module | what |
 //! |---|---|
 //! | `core` | reads core files |
+//! | `process` | copies running processes, or stops them |
 //! | `elf` | program headers of loaded files |
+//! | `files` | the files that are loaded |
 //! | `glibc` | finds the blocks of glibc's malloc |
 //! | `maps` | mappings, and what the headers of loaded files say |
 //! | `roots` | the memory outside the heap that may point into it |
@@ -21,8 +24,10 @@
 mod core;
 mod elf;
 mod error;
+mod files;
 mod glibc;
 pub(crate) mod maps;
+mod process;
 pub(crate) mod roots;
 mod take;
 #[cfg(test)]
@@ -30,13 +35,17 @@ mod tests;
 mod unwind;
 
 pub use error::Error;
+pub use heapglass_freeze::{Way, end_all as end_copies};
+pub use process::snapshot as snapshot_of_process;
 pub use take::{Progress, Taken};
 
 use crate::snapshot::Memory;
+use files::LoadedFile;
 use maps::Mapping;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The memory of a program at one moment.
 pub struct Image {
@@ -50,13 +59,18 @@ pub struct Image {
     process: u32,
     /// An allocator that is linked into the executable.
     other_allocator: Option<&'static str>,
+    /// The time for which a running program was stopped. `None` for a core.
+    pause: Option<Duration>,
+    is_copy: bool,
     notes: Vec<String>,
 }
 
 /// A thread of an image.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Thread {
     id: u32,
+    /// It is empty if the image does not tell it.
+    name: String,
     registers: Registers,
     /// The thread pointer (`fs_base` on x86-64).
     thread_pointer: u64,
@@ -67,20 +81,26 @@ struct Thread {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Registers([u64; 17]);
 
+/// The place of each register in `user_regs_struct`, by its number in DWARF, and of `fs_base`.
+const REGISTERS: [usize; 17] = [10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16];
+const FS_BASE: usize = 21;
+
+impl Thread {
+    /// Returns a thread with the registers that `user_regs_struct` of x86-64 has, in its order.
+    fn new(id: u32, name: String, register: impl Fn(usize) -> u64) -> Thread {
+        Thread {
+            id,
+            name,
+            registers: Registers(REGISTERS.map(&register)),
+            thread_pointer: register(FS_BASE),
+        }
+    }
+}
+
 impl Registers {
     fn stack_pointer(&self) -> u64 {
         self.0[7]
     }
-}
-
-/// A file that was loaded into an image.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct LoadedFile {
-    path: String,
-    /// Its build-id in memory; empty if it has none, or if the image does not contain it.
-    build_id: Vec<u8>,
-    /// The address that it was loaded at, less the address that the file gives.
-    bias: u64,
 }
 
 impl Image {
@@ -92,6 +112,15 @@ impl Image {
     /// if it lacks what a snapshot needs.
     pub fn of_core(path: &Path, binary: Option<&Path>) -> Result<Image, Error> {
         core::open(path, binary).map_err(|kind| Error::new(path, kind))
+    }
+
+    /// Copies a running process, or stops it while its memory is read. `binary` is a file with the
+    /// executable's debug information, if that is elsewhere.
+    ///
+    /// # Errors
+    /// Returns an error if the process must be left alone, or if its memory cannot be read.
+    pub fn of_process(process: u32, way: Way, binary: Option<&Path>) -> Result<Image, Error> {
+        process::take(process, way, binary)
     }
 
     /// Returns `true` if a file may be a core file, compressed or not.
@@ -108,6 +137,11 @@ impl Image {
     /// Returns the process ID; 0 if it is not known.
     pub fn process(&self) -> u32 {
         self.process
+    }
+
+    /// Returns `true` if the memory is that of a running program's copy.
+    pub fn is_copy(&self) -> bool {
+        self.is_copy
     }
 
     /// Returns the mapping that an address lies in.

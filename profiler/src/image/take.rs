@@ -18,8 +18,9 @@ use tracking_alloc_recording::{
     SiteValue, StackValue, arch, lane_kind, mode, scope_kind, state, table, unwinder,
 };
 
-/// The label of the snapshot, which every view shows beside its figures.
-const LABEL: &str = "core: glibc's malloc, usable sizes, self-check passed";
+/// The labels of the snapshot, which every view shows beside its figures.
+const OF_CORE: &str = "core: glibc's malloc, usable sizes, self-check passed";
+const OF_PROCESS: &str = "process: glibc's malloc, usable sizes, self-check passed";
 /// The meaning of the figures around the snapshot.
 const NOT_RECORDED: &str = "nothing was recorded before this moment: peak, total and live bytes are those of the blocks that were found, and what was freed before is not known";
 /// The moment of the snapshot, which is the largest that is known.
@@ -33,6 +34,8 @@ const RED_ZONE: u64 = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {
+    /// Copies a running process.
+    Copy,
     /// Looks for the blocks of the allocator.
     Blocks,
     /// Reads types from debug information.
@@ -107,7 +110,8 @@ impl Image {
         let heap = analysis.heap();
         let sizes = (0..heap.len()).map(|block| heap.size(block));
         let moment = Moment {
-            label: LABEL.to_owned(),
+            label: self.pause.map_or(OF_CORE, |_| OF_PROCESS).to_owned(),
+            pause_ns: self.pause.map_or(0, |pause| pause.as_nanos() as u64),
             live_bytes: sizes.fold(0, u64::saturating_add),
             live_blocks: heap.len() as u64,
             ..Moment::default()
@@ -262,7 +266,7 @@ impl Image {
     /// Returns the types of the executable, and the locals of its functions on all stacks.
     fn types(&self, options: &OpenOptions) -> ProgramTypes {
         let modules = self.files.first().map(|file| LoadedModule {
-            path: file.path.clone(),
+            path: file.place.clone(),
             build_id: file.build_id.clone(),
             bias: file.bias,
         });
@@ -281,10 +285,10 @@ impl Image {
             let pointer = thread.registers.stack_pointer();
             let mapping = self.mapping(pointer);
             roots::Thread {
-                name: if thread.id == self.process {
-                    "main".to_owned()
-                } else {
-                    format!("thread {}", thread.id)
+                name: match &*thread.name {
+                    _ if thread.id == self.process => "main".to_owned(),
+                    "" => format!("thread {}", thread.id),
+                    name => name.to_owned(),
                 },
                 stack: mapping.map_or(0..0, |mapping| mapping.range.clone()),
                 stack_pointer: mapping

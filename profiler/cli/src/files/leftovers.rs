@@ -1,4 +1,4 @@
-//! Files and folders that must not stay if the command is interrupted.
+//! Files, folders and copies of programs that must not stay if the command is interrupted.
 //!
 //! Each is removed when its [`Leftover`] is dropped. A signal that ends the process does not drop
 //! anything, so a thread waits for such signals while there is a leftover, removes what there is,
@@ -152,6 +152,8 @@ pub(crate) fn remove_all() {
 
 impl Known {
     fn remove_all(&mut self) {
+        #[cfg(target_os = "linux")]
+        heapglass_profiler::image::end_copies();
         for (path, kind) in std::mem::take(&mut self.paths) {
             remove(&path, kind);
         }

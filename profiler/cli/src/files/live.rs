@@ -15,6 +15,17 @@ pub(crate) struct Live {
     pub(crate) header: HeaderValue,
 }
 
+/// Returns the number of a running process if a target is one and no file.
+pub(crate) fn process(target: &Path) -> Option<u32> {
+    let pid = target.to_str()?.parse::<u32>().ok()?;
+    let is_process = target.symlink_metadata().is_err() && runs(pid);
+    is_process.then_some(pid)
+}
+
+fn runs(pid: u32) -> bool {
+    Path::new(&format!("/proc/{pid}")).exists()
+}
+
 /// Returns the recording at a path, or that of the process with that number. A file of that name
 /// comes first.
 ///
@@ -65,7 +76,7 @@ fn of_process(pid: u32) -> Result<Live, Error> {
         .find(|(header, _)| is_its(header))
         .map(|(header, path)| Live { path, header });
     found.ok_or_else(|| {
-        let why = if Path::new(&format!("/proc/{pid}")).exists() {
+        let why = if runs(pid) {
             "it has no recording that heapglass can see; start it with `heapglass run`, or with HEAPGLASS_OUT set"
         } else {
             "there is no such process"

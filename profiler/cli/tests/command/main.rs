@@ -35,5 +35,6 @@ mod serve;
 mod signals;
 mod snapshot;
 mod terminal;
+mod unrecorded;
 #[cfg(target_os = "linux")]
 mod window;

@@ -102,7 +102,10 @@ fn what_has_no_snapshot_says_why() {
     place.record("done.hg");
     let cases = [
         (&["snapshot", "4194303"][..], "there is no such process"),
-        (&["snapshot", "1"], "no recording that heapglass can see"),
+        (
+            &["snapshot", "1", "--wait", "9"],
+            "--wait is for programs that record",
+        ),
         (&["snapshot", "no.hg"], "no recording, and no process ID"),
         (&["snapshot", "done.hg"], "ended or finished its recording"),
         (
@@ -132,6 +135,7 @@ fn flags_of_running_programs_are_refused_for_a_core_file() {
             &["--force-snapshot"],
             "--force-snapshot is for running programs",
         ),
+        (&["--no-copy"], "--no-copy is for running programs"),
         (&[], "core.1"),
     ] {
         let words = [&["snapshot", "core.1"], flags].concat();

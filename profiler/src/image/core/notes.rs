@@ -1,7 +1,8 @@
 //! The notes of a core file: threads, mapped files, and where the executable is.
 
 use super::super::error::Kind;
-use super::super::{Registers, Thread, number_at, word_at};
+use super::super::files::program_headers;
+use super::super::{Thread, number_at, word_at};
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -15,13 +16,8 @@ const FILES: u32 = 0x4649_4c45;
 const STATUS_BYTES: usize = 336;
 const THREAD_AT: usize = 32;
 const REGISTERS_AT: usize = 112;
-/// The place of each register in `user_regs_struct`, by its number in DWARF.
-const REGISTERS: [usize; 17] = [10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16];
-const FS_BASE: usize = 21;
 /// The place of the process ID in `elf_prpsinfo`.
 const PROCESS_AT: usize = 24;
-/// The entry of the auxiliary vector with the address of the executable's program headers.
-const PROGRAM_HEADERS: u64 = 3;
 
 /// Notes that are read.
 const MOST_NOTES: usize = 1 << 22;
@@ -77,10 +73,7 @@ impl Notes {
                 }
                 PROCESS => self.process = number_at(&read(64)?, PROCESS_AT),
                 AUXILIARY => {
-                    let bytes = read(4096)?;
-                    let mut pairs = bytes.chunks_exact(16);
-                    let found = pairs.find(|pair| word_at(pair, 0) == PROGRAM_HEADERS);
-                    self.program_headers = found.map_or(0, |pair| word_at(pair, 8));
+                    self.program_headers = program_headers(&read(4096)?);
                 }
                 FILES => self.files = files(&read(MOST_FILE_BYTES)?),
                 _ => {}
@@ -95,11 +88,11 @@ fn thread(status: &[u8]) -> Option<Thread> {
         return None;
     }
     let register = |at: usize| word_at(status, REGISTERS_AT + 8 * at);
-    Some(Thread {
-        id: number_at(status, THREAD_AT),
-        registers: Registers(REGISTERS.map(register)),
-        thread_pointer: register(FS_BASE),
-    })
+    Some(Thread::new(
+        number_at(status, THREAD_AT),
+        String::new(),
+        register,
+    ))
 }
 
 /// Parses `NT_FILE`: a count, the size of a page, start, end and page of each mapping, then their

@@ -4,6 +4,7 @@ use super::super::error::Why;
 use super::super::{Image, word_at};
 use super::arena::{Region, Settings};
 use super::{Block, FLAGS, HEADER, IS_MAPPED, PAGE, SMALLEST};
+use crate::snapshot::Page;
 use std::ops::Range;
 
 /// Pages that are looked at: 256 GiB.
@@ -24,6 +25,7 @@ pub(super) fn find(
     }
     let mut reserved: Vec<&Range<u64>> = regions.iter().map(|region| &region.reserved).collect();
     reserved.sort_unstable_by_key(|range| range.start);
+    let mut touched = Touched::new(image);
     let mappings = image.mappings.iter();
     for mapping in mappings.filter(|mapping| mapping.is_anonymous()) {
         let mut at = mapping.range.start.next_multiple_of(PAGE);
@@ -31,6 +33,10 @@ pub(super) fn find(
             let heap = reserved.partition_point(|range| range.end <= at);
             if let Some(heap) = reserved.get(heap).filter(|heap| heap.start <= at) {
                 at = heap.end.next_multiple_of(PAGE);
+                continue;
+            }
+            if touched.is_known_untouched(at, mapping.range.end) {
+                at += PAGE;
                 continue;
             }
             let mut header = [0; 16];
@@ -58,6 +64,49 @@ pub(super) fn find(
         )));
     }
     Ok(found)
+}
+
+/// Pages that are asked for at a time.
+const PAGES: u64 = 4096;
+
+/// The pages of a process that it has touched. Those that it has not must not be read: each would
+/// become resident in the copy.
+struct Touched<'a> {
+    image: &'a Image,
+    start: u64,
+    pages: Vec<Page>,
+}
+
+impl Touched<'_> {
+    fn new(image: &Image) -> Touched<'_> {
+        Touched {
+            image,
+            start: 0,
+            pages: Vec::new(),
+        }
+    }
+
+    /// Returns `true` if the page at an address was never touched. `end` is the end of its mapping.
+    fn is_known_untouched(&mut self, at: u64, end: u64) -> bool {
+        let page = |start: u64| at.checked_sub(start).map(|into| (into / PAGE) as usize);
+        let known = page(self.start).and_then(|page| self.pages.get(page));
+        if let Some(known) = known {
+            return *known == Page::Untouched;
+        }
+        let count = ((end - at) / PAGE).min(PAGES) as usize;
+        self.start = at;
+        self.pages.clear();
+        let memory = &self.image.memory;
+        let is_known = memory.page_bytes() == PAGE
+            && memory.pages(at, count, &mut self.pages).is_some()
+            && self.pages.len() == count;
+        if !is_known {
+            // Without an answer, all are looked at.
+            self.pages.clear();
+            self.pages.resize(count, Page::Resident);
+        }
+        self.pages.first() == Some(&Page::Untouched)
+    }
 }
 
 /// Returns the size of a mapped chunk by the first bytes of its page, if there is one.

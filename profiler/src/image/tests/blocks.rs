@@ -67,6 +67,14 @@ fn check(words: &[&str], least: usize) -> glibc::Blocks {
         let is_mapped = (address + usable) % 4096 == 0 && usable >= bytes && usable < bytes + more;
         assert!(is_class || is_mapped, "{address:x}: {bytes}, {usable}");
     }
+    // The running program has the same blocks, and again after it was copied and stopped.
+    for way in [Way::Copy, Way::Stop, Way::Copy] {
+        if let Some(image) = program.image(way) {
+            let again = glibc::blocks(&image).expect("blocks");
+            assert_eq!(again.live, found.live);
+            assert_eq!(again.basis(), found.basis());
+        }
+    }
     found
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::OpenOptions;
 use crate::snapshot::{Basis, Held, HolderName, Snapshot};
 
-const LOCALS: &str = include_str!("programs/locals.rs");
+pub(super) const LOCALS: &str = include_str!("programs/locals.rs");
 
 /// Returns the figures of all blocks at a place.
 fn at(snapshot: &Snapshot, place: &str) -> Held {
@@ -17,8 +17,7 @@ fn at(snapshot: &Snapshot, place: &str) -> Held {
     sum
 }
 
-fn check(core: &Path, line: &str) {
-    let image = Image::of_core(core, None).expect("an image");
+pub(super) fn check(image: &Image, folder: &Path, line: &str) {
     assert_eq!(image.threads.len(), 2);
     let taken = image.snapshot(&OpenOptions::default(), &|_| ());
     let taken = taken.expect("a snapshot");
@@ -62,7 +61,7 @@ fn check(core: &Path, line: &str) {
         "{notes:?}"
     );
     let bytes = image.recording(&taken);
-    let path = core.with_extension("hgs");
+    let path = folder.join("snapshot.hgs");
     std::fs::write(&path, bytes).expect("a file");
     let profile = crate::open(&path, &OpenOptions::default(), &|_| ()).expect("a recording");
     assert_eq!(profile.lost().damaged, 0);
@@ -75,12 +74,14 @@ fn locals_of_stacks_give_the_heap_its_types_and_exact_figures() {
     let mut program = Waiting::of_rust(LOCALS);
     let line = program.line.clone();
     let gcore = program.gcore();
+    let folder = program.folder.path().to_owned();
+    let of_core = |core: &PathBuf| Image::of_core(core, None).expect("an image");
     if let Some(core) = &gcore {
-        check(core, &line);
+        check(&of_core(core), &folder, &line);
     }
     let kernel = program.kernel_core();
     if let Some(core) = &kernel {
-        check(core, &line);
+        check(&of_core(core), &folder, &line);
     }
     if gcore.is_none() && kernel.is_none() {
         eprintln!("not tested: there is no gcore, and the kernel writes no core here");

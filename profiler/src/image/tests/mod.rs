@@ -1,13 +1,16 @@
-//! Programs that know their live blocks, and core files of them that the tests write.
+//! Programs that know their live blocks, copies of them, and core files of them that the tests
+//! write.
 
 mod blocks;
 mod cores;
 mod locals;
+mod processes;
 mod written;
 
+use super::error::Kind;
 use super::*;
 use heapglass_limits::{Child, Command};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 const TRUTH: &str = include_str!("programs/truth.c");
@@ -70,6 +73,20 @@ impl Waiting {
             folder,
             child,
             line,
+        }
+    }
+
+    /// Returns an image of the running program. `None` and a line if this machine forbids it.
+    fn image(&self, way: Way) -> Option<Image> {
+        use heapglass_freeze::Error::{Forbidden, Yama};
+        match Image::of_process(self.child.id(), way, None) {
+            Err(error) if matches!(error.kind, Kind::Process(Forbidden(_) | Yama(_))) => {
+                let thread = std::thread::current();
+                let test = thread.name().unwrap_or("a test");
+                let _ = writeln!(io::stderr(), "skipped: {test}: {error}");
+                None
+            }
+            image => Some(image.expect("an image")),
         }
     }
 

@@ -18,7 +18,7 @@ const MOST_SEARCHED: u64 = 2 << 30;
 
 /// Returns the name of an allocator other than libc's that is linked into a file. A file without
 /// symbols tells none.
-pub(super) fn of_file(file: &File) -> Option<&'static str> {
+pub(in crate::image) fn of_file(file: &File) -> Option<&'static str> {
     let bytes = file.metadata().ok()?.len().min(MOST_SEARCHED);
     let mut buffer = vec![0; WINDOW + MOST_BYTES];
     for at in (0..bytes).step_by(WINDOW) {

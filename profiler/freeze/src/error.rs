@@ -1,0 +1,109 @@
+//! The reasons why a process is left alone, and what to do.
+
+use std::fmt;
+use std::io;
+
+/// The reason why a process was not frozen. It goes on as before.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The platform is none of those that this crate knows.
+    Unsupported,
+    /// There is no such process.
+    NoProcess,
+    /// The process is the one that asks.
+    Itself,
+    /// The number is that of a thread of another process.
+    ThreadOf(u32),
+    /// The process is a thread of the kernel.
+    Kernel,
+    /// The process, or its first thread, has ended.
+    Ended,
+    /// The program is for another processor, or of 32 bits.
+    OtherMachine,
+    /// Another process traces it.
+    Traced {
+        /// The process that traces.
+        by: u32,
+        /// The name of that process.
+        name: String,
+    },
+    /// The process belongs to another user.
+    OtherUser {
+        /// The user of the process.
+        user: u32,
+    },
+    /// The kernel's setting of Yama forbids it.
+    Yama(u8),
+    /// The process may not be traced for another reason.
+    Forbidden(io::Error),
+    /// A thread did not stop.
+    Restless {
+        /// The thread's ID.
+        thread: u32,
+    },
+    /// The copy could not be made.
+    NoCopy(io::Error),
+    /// A request to the kernel failed.
+    Failed {
+        /// The request, such as "stop a thread".
+        what: &'static str,
+        /// The reason.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Unsupported => f.write_str(
+                "the memory of a program that was not recorded can be copied on Linux for x86-64 only; record the program with `heapglass run`",
+            ),
+            Error::NoProcess => f.write_str(
+                "there is no such process; if it runs in a container, use its process ID on this side (`docker top`, `ps`)",
+            ),
+            Error::Itself => f.write_str("heapglass does not read itself"),
+            Error::ThreadOf(process) => write!(f, "it is a thread of process {process}; name that one"),
+            Error::Kernel => f.write_str("it is a thread of the kernel, which has no heap"),
+            Error::Ended => f.write_str(
+                "it has ended, or its first thread has; nothing of its heap can be read",
+            ),
+            Error::OtherMachine => f.write_str(
+                "it is no program for x86-64 with 64 bits; only those can be read",
+            ),
+            Error::Traced { by, name } => write!(
+                f,
+                "process {by} ({name}) traces it, and only one can; end that one first"
+            ),
+            Error::OtherUser { user } => write!(
+                f,
+                "it belongs to the user with the ID {user}; run heapglass as that user or as root"
+            ),
+            Error::Yama(1) => f.write_str(
+                "the kernel lets users trace only their children (kernel.yama.ptrace_scope is 1); run heapglass as root, or allow it once: `sudo setcap cap_sys_ptrace+ep $(which heapglass)`, or for all: `sudo sysctl kernel.yama.ptrace_scope=0`",
+            ),
+            Error::Yama(2) => f.write_str(
+                "the kernel lets only administrators trace (kernel.yama.ptrace_scope is 2); run heapglass as root, or allow it once: `sudo setcap cap_sys_ptrace+ep $(which heapglass)`",
+            ),
+            Error::Yama(scope) => write!(
+                f,
+                "the kernel lets nobody trace (kernel.yama.ptrace_scope is {scope}, which lasts until the next start); let the kernel write a core file (`kill -ABRT` ends the program) and use `heapglass snapshot CORE`"
+            ),
+            Error::Forbidden(error) => write!(
+                f,
+                "it may not be traced: {error}; run heapglass as root; in a container, start the container with `--cap-add SYS_PTRACE`, or run heapglass on the host"
+            ),
+            Error::Restless { thread } => write!(
+                f,
+                "its thread {thread} did not stop in time: it waits in the kernel, for a disk or for a new process to start; nothing was changed, try again"
+            ),
+            Error::NoCopy(error) => write!(
+                f,
+                "it could not be copied: {error}; raise the limit of processes (pids.max, RLIMIT_NPROC) or of memory (overcommit), or use --no-copy, which stops the program while its memory is read"
+            ),
+            Error::Failed { what, error } => write!(f, "cannot {what}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
