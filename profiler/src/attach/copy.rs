@@ -2,6 +2,8 @@
 
 use super::error::Kind;
 use crate::image::maps::{self, Mapping};
+use crate::image::roots::Thread;
+use crate::image::unwind;
 use crate::snapshot::{Memory, Page, PageMap};
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -10,7 +12,12 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use tracking_alloc_recording::ExchangeValue;
+use std::time::Duration;
+use tracking_alloc_recording::{CopyRegisters, ExchangeValue};
+
+/// The looks whether a copy has come to its last system call, and the time between two of them.
+const MOST_LOOKS: u32 = 100;
+const LOOK: Duration = Duration::from_millis(1);
 
 /// A copy that was found to be one. It is ended as soon as this is dropped.
 #[derive(Debug)]
@@ -87,12 +94,72 @@ impl Copy {
         Ok(maps::parse(&String::from_utf8_lossy(&text)))
     }
 
-    /// Returns the stack pointer of the thread that made the copy.
-    pub(super) fn stack_pointer(&self) -> Option<u64> {
-        let text = fs::read_to_string(format!("/proc/{}/syscall", self.process)).ok()?;
+    /// Returns the system call that the copy waits in. Waits until it does, for a short time.
+    pub(super) fn waits(&self) -> Option<Waits> {
+        let path = format!("/proc/{}/syscall", self.process);
+        let look = || Waits::parse(&fs::read_to_string(&path).ok()?);
+        for _ in 0..MOST_LOOKS {
+            let waits = look();
+            if waits.is_some_and(|waits| waits.words(self).is_some()) {
+                return waits;
+            }
+            std::thread::sleep(LOOK);
+        }
+        look()
+    }
+}
+
+/// The system call in which a copy waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Waits {
+    pub(super) stack_pointer: u64,
+    /// The address of [`CopyRegisters`], once the copy has come to its last call.
+    last_argument: Option<u64>,
+}
+
+impl Waits {
+    /// Parses a line of `/proc/PID/syscall`: the number, six arguments, the stack pointer and the
+    /// program counter.
+    fn parse(text: &str) -> Option<Waits> {
         let mut words = text.split_ascii_whitespace().rev();
-        let _program_counter = words.next()?;
-        u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()
+        let mut next = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
+        let _program_counter = next()?;
+        Some(Waits {
+            stack_pointer: next()?,
+            last_argument: next(),
+        })
+    }
+
+    /// Returns the words of [`CopyRegisters`] behind the first one.
+    fn words(&self, memory: &dyn Memory) -> Option<[u64; CopyRegisters::AMD64.len()]> {
+        let mut bytes = [0; 8 * (1 + CopyRegisters::AMD64.len())];
+        memory.read(self.last_argument?, &mut bytes).ok()?;
+        let (words, _) = bytes.as_chunks::<8>();
+        let (magic, values) = words.split_first()?;
+        let is_there = u64::from_le_bytes(*magic) == CopyRegisters::MAGIC;
+        let values: &[[u8; 8]; CopyRegisters::AMD64.len()] = values.try_into().ok()?;
+        is_there.then(|| values.map(u64::from_le_bytes))
+    }
+
+    /// Returns the registers of the thread that made the copy. Returns `None` if they are not where
+    /// they should be: below the functions of the program on the stack of a thread.
+    pub(super) fn registers(
+        &self,
+        memory: &dyn Memory,
+        threads: &[Thread],
+    ) -> Option<unwind::Registers> {
+        if !cfg!(target_arch = "x86_64") {
+            return None;
+        }
+        let mut registers = unwind::Registers::default();
+        for (number, value) in CopyRegisters::AMD64.iter().zip(self.words(memory)?) {
+            registers[*number] = Some(value);
+        }
+        let pointer = registers[unwind::STACK_POINTER]?;
+        let mut stacks = threads.iter().map(|thread| &thread.stack);
+        let is_there = self.stack_pointer <= pointer
+            && stacks.any(|of| of.contains(&self.stack_pointer) && of.contains(&pointer));
+        is_there.then_some(registers)
     }
 }
 
@@ -162,6 +229,59 @@ mod tests {
         assert_eq!(parent, std::os::unix::process::parent_id());
         assert!(threads >= 1);
         assert_eq!(parent_and_threads("1 (a) b) S 7 "), None);
+    }
+
+    /// Memory in which words begin at an address.
+    struct Words(u64, Vec<u64>);
+
+    impl Memory for Words {
+        fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+            let bytes: Vec<u8> = self.1.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let from = address.checked_sub(self.0).map(|from| from as usize);
+            let from = from.and_then(|from| bytes.get(from..from + buffer.len()));
+            buffer.copy_from_slice(from.ok_or(io::ErrorKind::NotFound)?);
+            Ok(())
+        }
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn registers_count_only_on_the_stack_of_a_thread() {
+        let line = "271 0x7f30 0x1 0x7f40 0x0 0x8 0x7e00 0x7d00 0x401000\n";
+        let waits = Waits::parse(line).expect("a call");
+        let last_argument = Some(0x7e00);
+        assert_eq!(
+            (waits.stack_pointer, waits.last_argument),
+            (0x7d00, last_argument)
+        );
+        let elsewhere = Waits::parse("-1 0x7d00 0x401000\n").expect("a stack pointer");
+        assert_eq!(
+            (elsewhere.stack_pointer, elsewhere.last_argument),
+            (0x7d00, None)
+        );
+        assert_eq!(Waits::parse("running\n"), None);
+        let thread = Thread {
+            stack: 0x7000..0x8000,
+            ..Thread::default()
+        };
+        let registers = |magic, pointer| {
+            let words = vec![magic, 1, 2, 3, 4, 5, 6, pointer, 0x40_2000];
+            waits.registers(&Words(0x7e00, words), std::slice::from_ref(&thread))
+        };
+        let known = registers(CopyRegisters::MAGIC, 0x7e80).expect("registers");
+        assert_eq!((known[3], known[6], known[15]), (Some(1), Some(2), Some(6)));
+        assert_eq!((known[7], known[16]), (Some(0x7e80), Some(0x40_2000)));
+        assert_eq!(known[0], None);
+        // Another stack, other functions, other memory.
+        for (magic, pointer) in [
+            (CopyRegisters::MAGIC, 0x8000),
+            (CopyRegisters::MAGIC, 0x7c00),
+            (0, 0x7e80),
+        ] {
+            assert_eq!(registers(magic, pointer), None);
+        }
+        let nothing = Words(0, Vec::new());
+        assert_eq!(waits.registers(&nothing, &[thread]), None);
     }
 
     #[test]

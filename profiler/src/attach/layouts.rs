@@ -4,7 +4,7 @@ use crate::containers::{self, Changes, block_kind};
 use crate::image::maps::Images;
 use crate::profile::{Contents, Profile};
 use crate::snapshot::{Basis, Heap, Layouts, Shape, SiteShapes, WordOrders};
-use crate::typed::{self, LoadedModule, ProgramTypes, SiteType};
+use crate::typed::{self, LoadedModule, Locals, ProgramTypes, SiteType};
 use std::collections::HashMap;
 use tracking_alloc_recording::{HeaderValue, mode};
 
@@ -22,6 +22,7 @@ pub(super) struct Known<'a> {
     pub(super) header: &'a HeaderValue,
     pub(super) types: &'a ProgramTypes,
     pub(super) thread_pointers: &'a [u64],
+    pub(super) locals: &'a Locals,
 }
 
 /// Chooses layouts: types from debug information, else shapes by the containers of sites, else
@@ -54,6 +55,7 @@ pub(super) fn choose(known: &Known<'_>, heap: &Heap) -> Chosen {
     let program = typed::Program {
         types: known.types,
         thread_pointers: known.thread_pointers,
+        locals: known.locals,
         sites: &site_types(profile),
         shapes: shapes.clone(),
     };

@@ -25,10 +25,10 @@ pub use followed::Followed;
 pub use mode::set_sampling;
 pub use pause::{ask_paused, set_paused};
 
-use crate::image::{maps, roots};
+use crate::image::{maps, roots, unwind};
 use crate::profile::Profile;
 use crate::snapshot::{Memory, Moment, Outside, Snapshot, Step, analyse};
-use crate::typed::{LoadedModule, ProgramTypes};
+use crate::typed::{LoadedModule, Locals, ProgramTypes, Stacks};
 use crate::units::Count;
 use crate::{OpenOptions, Session};
 use copy::Copy;
@@ -292,6 +292,23 @@ impl Reader {
         }
     }
 
+    /// Returns the locals on the stacks of threads whose registers are known.
+    fn locals(
+        &self,
+        mappings: &[maps::Mapping],
+        memory: &dyn Memory,
+        threads: impl IntoIterator<Item = unwind::Registers>,
+    ) -> Locals {
+        let Some((executable, types)) = &self.types else {
+            return Locals::default();
+        };
+        let stacks = Stacks {
+            frames: &unwind::frames(mappings, memory, threads.into_iter()),
+            memory,
+        };
+        types.locals(executable, &self.session.options().symbols, &stacks)
+    }
+
     fn wait_for_answer(
         &mut self,
         patience: Duration,
@@ -401,7 +418,8 @@ impl Reader {
         }
         let mappings = copy.mappings().map_err(|error| fail(Kind::Memory(error)))?;
         let images = maps::images(&mappings, &|address, buffer| copy.read(address, buffer));
-        let stack_pointer = copy.stack_pointer();
+        let waits = copy.waits();
+        let stack_pointer = waits.map(|waits| waits.stack_pointer);
         let threads: Vec<roots::Thread> = lanes
             .iter()
             .map(|lane| thread_of(lane, stack_pointer))
@@ -427,11 +445,13 @@ impl Reader {
         let pointers: Vec<u64> = pointers.filter(|&pointer| pointer != 0).collect();
         self.read_types(&profile, &images);
         let none = ProgramTypes::default();
+        let registers = waits.and_then(|waits| waits.registers(&memory, &threads));
         let known = layouts::Known {
             profile: &profile,
             header: &header,
             types: self.types.as_ref().map_or(&none, |(_, types)| types),
             thread_pointers: &pointers,
+            locals: &self.locals(&mappings, &memory, registers),
         };
         let chosen = layouts::choose(&known, &heap);
         let allocator = allocator::of_heap(&profile.capture().allocator, &heap, &memory, &mappings);

@@ -102,6 +102,13 @@ pub(super) fn bases(mappings: &[Mapping]) -> HashMap<&str, u64> {
     bases
 }
 
+/// Returns the mapping that an address lies in. `mappings` are in the order of their addresses.
+pub(super) fn at(mappings: &[Mapping], address: u64) -> Option<&Mapping> {
+    let after = mappings.partition_point(|mapping| mapping.range.end <= address);
+    let mapping = mappings.get(after)?;
+    mapping.range.contains(&address).then_some(mapping)
+}
+
 /// Reads the program headers of the images from memory: a file may be gone, memory is not.
 pub(crate) fn images(mappings: &[Mapping], read: Read<'_>) -> Images {
     let mut images = Images::default();

@@ -32,7 +32,7 @@ pub(crate) mod roots;
 mod take;
 #[cfg(test)]
 mod tests;
-mod unwind;
+pub(crate) mod unwind;
 
 pub use error::Error;
 pub use heapglass_freeze::{Way, end_all as end_copies};
@@ -146,11 +146,7 @@ impl Image {
 
     /// Returns the mapping that an address lies in.
     fn mapping(&self, address: u64) -> Option<&Mapping> {
-        let after = self
-            .mappings
-            .partition_point(|mapping| mapping.range.end <= address);
-        let mapping = self.mappings.get(after)?;
-        mapping.range.contains(&address).then_some(mapping)
+        maps::at(&self.mappings, address)
     }
 
     fn word(&self, address: u64) -> Option<u64> {

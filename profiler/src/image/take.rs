@@ -9,7 +9,7 @@ use crate::snapshot::{
     Analysis, Basis, Heap, HeapBuilder, MOST_BLOCKS, Moment, Outside, Shape, SiteShapes, Snapshot,
     Step, WordOrders, analyse,
 };
-use crate::typed::{self, LoadedModule, ProgramTypes, TypedLayouts};
+use crate::typed::{self, LoadedModule, Locals, ProgramTypes, TypedLayouts};
 use crate::units::Bytes;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -91,13 +91,14 @@ impl Image {
         progress(Progress::Blocks);
         let found = self.heap()?;
         progress(Progress::Types);
-        let types = self.types(options);
+        let (types, locals) = self.types(options);
         let orders = WordOrders::new([0, 1, 2], [0, 1, 2, 3], [0, 1, 2, 3], 16);
         let shapes = SiteShapes::new(Vec::new(), orders);
         let pointers = self.threads.iter().map(|thread| thread.thread_pointer);
         let pointers: Vec<u64> = pointers.filter(|&pointer| pointer != 0).collect();
         let program = typed::Program {
             types: &types,
+            locals: &locals,
             thread_pointers: &pointers,
             sites: &[],
             shapes: shapes.with_others(Shape::default().changing()),
@@ -264,19 +265,24 @@ impl Image {
     }
 
     /// Returns the types of the executable, and the locals of its functions on all stacks.
-    fn types(&self, options: &OpenOptions) -> ProgramTypes {
-        let modules = self.files.first().map(|file| LoadedModule {
+    fn types(&self, options: &OpenOptions) -> (ProgramTypes, Locals) {
+        let Some(file) = self.files.first() else {
+            return Default::default();
+        };
+        let executable = LoadedModule {
             path: file.place.clone(),
             build_id: file.build_id.clone(),
             bias: file.bias,
-        });
-        let modules: Vec<LoadedModule> = modules.into_iter().collect();
+        };
+        let modules = std::slice::from_ref(&executable);
+        let types = ProgramTypes::read(modules, &options.symbols, &options.containers);
+        let threads = self.threads.iter().map(|of| of.registers.0.map(Some));
         let stacks = typed::Stacks {
-            frames: &unwind::frames(self),
+            frames: &unwind::frames(&self.mappings, self, threads),
             memory: self,
         };
-        let (symbols, containers) = (&options.symbols, &options.containers);
-        ProgramTypes::read_with_stacks(&modules, symbols, containers, &stacks)
+        let locals = types.locals(&executable, &options.symbols, &stacks);
+        (types, locals)
     }
 
     /// Returns the stacks of threads: the mapping that each stack pointer lies in.

@@ -1,6 +1,8 @@
-//! Unwinds the stacks of an image by the rules of `.eh_frame`, which are read from its memory.
+//! Unwinds the stacks of a program by the rules of `.eh_frame`, which are read from its memory.
 
-use super::{Image, elf, maps};
+use super::elf;
+use super::maps::{self, Mapping};
+use crate::snapshot::Memory;
 use crate::typed::Frame;
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, LittleEndian, Register, RegisterRule,
@@ -15,7 +17,7 @@ const MOST_FRAMES_OF_ALL: usize = 1 << 18;
 /// Bytes of a module's rules that are read.
 const MOST_BYTES: u64 = 256 << 20;
 /// Numbers of registers in DWARF.
-const STACK_POINTER: usize = 7;
+pub(crate) const STACK_POINTER: usize = 7;
 const PROGRAM_COUNTER: usize = 16;
 
 /// The rules of a module: `.eh_frame_hdr`, and `.eh_frame` up to the end of its mapping.
@@ -26,15 +28,38 @@ struct Rules {
     frames_at: u64,
 }
 
-/// Returns the frames of all threads, the innermost first.
-pub(super) fn frames(image: &Image) -> Vec<Frame> {
-    let bases = maps::bases(&image.mappings);
+/// The memory of a program, with the code in it.
+struct Code<'a> {
+    mappings: &'a [Mapping],
+    memory: &'a dyn Memory,
+}
+
+impl Code<'_> {
+    fn word(&self, address: u64) -> Option<u64> {
+        let mut bytes = [0; 8];
+        self.memory.read(address, &mut bytes).ok()?;
+        Some(u64::from_le_bytes(bytes))
+    }
+}
+
+/// The registers of a thread, by their numbers in DWARF; `None` if they are not known.
+pub(crate) type Registers = [Option<u64>; 17];
+
+/// Returns the frames of threads, the innermost first. `mappings` are in the order of their
+/// addresses, and `threads` has the registers of each thread.
+pub(crate) fn frames(
+    mappings: &[Mapping],
+    memory: &dyn Memory,
+    threads: impl Iterator<Item = Registers>,
+) -> Vec<Frame> {
+    let code = &Code { mappings, memory };
+    let bases = maps::bases(mappings);
     let mut rules: HashMap<u64, Option<Rules>> = HashMap::new();
     let mut frames = Vec::new();
-    for thread in &image.threads {
+    for registers in threads {
         let first = frames.len();
         let mut frame = Frame {
-            registers: thread.registers.0.map(Some),
+            registers,
             ..Frame::default()
         };
         let mut is_exact = true;
@@ -45,14 +70,14 @@ pub(super) fn frames(image: &Image) -> Vec<Frame> {
             };
             // The call is before the return address.
             frame.lookup = counter - u64::from(!is_exact);
-            let mapping = image.mapping(frame.lookup);
+            let mapping = maps::at(mappings, frame.lookup);
             let Some(&base) = mapping.and_then(|mapping| bases.get(mapping.path())) else {
                 break;
             };
-            let rules = rules.entry(base).or_insert_with(|| read(image, base));
+            let rules = rules.entry(base).or_insert_with(|| read(code, base));
             let Some((outer, is_signal)) = rules
                 .as_ref()
-                .and_then(|rules| step(image, rules, &mut frame))
+                .and_then(|rules| step(code, rules, &mut frame))
             else {
                 break;
             };
@@ -69,20 +94,20 @@ pub(super) fn frames(image: &Image) -> Vec<Frame> {
     frames
 }
 
-fn read(image: &Image, base: u64) -> Option<Rules> {
-    let headers = elf::program_headers(base, &|at, buffer| image.memory.read(at, buffer))?;
+fn read(code: &Code<'_>, base: u64) -> Option<Rules> {
+    let headers = elf::program_headers(base, &|at, buffer| code.memory.read(at, buffer))?;
     let first = elf::first_page(&headers)?;
     let mut all = headers.iter();
     let place = all.find(|header| header.kind == elf::EH_FRAME_HEADER)?;
     let header_at = base.wrapping_add(place.address.wrapping_sub(first));
-    let header = bytes(image, header_at..header_at.checked_add(place.bytes)?)?;
+    let header = bytes(code, header_at..header_at.checked_add(place.bytes)?)?;
     let bases = BaseAddresses::default().set_eh_frame_hdr(header_at);
     let parsed = EhFrameHdr::new(&header, LittleEndian).parse(&bases, 8);
     let gimli::Pointer::Direct(frames_at) = parsed.ok()?.eh_frame_ptr() else {
         return None;
     };
-    let end = image.mapping(frames_at)?.range.end;
-    let frames = bytes(image, frames_at..end)?;
+    let end = maps::at(code.mappings, frames_at)?.range.end;
+    let frames = bytes(code, frames_at..end)?;
     Some(Rules {
         header,
         header_at,
@@ -91,16 +116,16 @@ fn read(image: &Image, base: u64) -> Option<Rules> {
     })
 }
 
-fn bytes(image: &Image, range: Range<u64>) -> Option<Vec<u8>> {
+fn bytes(code: &Code<'_>, range: Range<u64>) -> Option<Vec<u8>> {
     let length = range.end.checked_sub(range.start)?;
     let mut bytes = vec![0; length.min(MOST_BYTES) as usize];
-    image.memory.read(range.start, &mut bytes).ok()?;
+    code.memory.read(range.start, &mut bytes).ok()?;
     Some(bytes)
 }
 
 /// Returns the frame that called a frame, and whether a signal interrupted it. Sets the canonical
 /// address of the frame.
-fn step(image: &Image, rules: &Rules, frame: &mut Frame) -> Option<(Frame, bool)> {
+fn step(code: &Code<'_>, rules: &Rules, frame: &mut Frame) -> Option<(Frame, bool)> {
     let bases = BaseAddresses::default()
         .set_eh_frame_hdr(rules.header_at)
         .set_eh_frame(rules.frames_at);
@@ -119,7 +144,7 @@ fn step(image: &Image, rules: &Rules, frame: &mut Frame) -> Option<(Frame, bool)
     let evaluate = |expression: gimli::UnwindExpression<usize>, first: Option<u64>| {
         let expression = expression.get(&section).ok()?;
         let evaluation = expression.evaluation(entry.cie().encoding());
-        crate::typed::evaluate(evaluation, frame, None, image, first)
+        crate::typed::evaluate(evaluation, frame, None, code.memory, first)
     };
     let canonical = match row.cfa() {
         CfaRule::RegisterAndOffset { register, offset } => {
@@ -155,7 +180,7 @@ fn step(image: &Image, rules: &Rules, frame: &mut Frame) -> Option<(Frame, bool)
                 continue;
             }
         };
-        (outer.registers[number], outer.saved[number]) = (image.word(place), Some(place));
+        (outer.registers[number], outer.saved[number]) = (code.word(place), Some(place));
     }
     if result.0 as usize != PROGRAM_COUNTER {
         return None;

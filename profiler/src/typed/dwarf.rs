@@ -3,7 +3,6 @@
 //! The file is hostile input: each entry costs a part of a budget that grows with the size of the
 //! debug information, and nothing here follows a reference.
 
-use super::locals::{self, Stacks};
 use super::types::{Kind, Member, NameId, Place, Static, Type, TypeId, Types, Variant};
 use super::work::Work;
 use gimli::{AttributeValue, DwTag, UnitRef};
@@ -65,7 +64,6 @@ pub(super) fn read(
     bytes: usize,
     module: u32,
     bias: u64,
-    stacks: &Stacks<'_>,
 ) -> bool {
     let first = types.types.len();
     let (members, variants) = (types.members.len(), types.variants.len());
@@ -93,9 +91,7 @@ pub(super) fn read(
             continue;
         };
         let unit = UnitRef::new(dwarf, &unit);
-        is_whole &= is_small
-            && reader.unit(unit).is_some()
-            && (stacks.frames.is_empty() || reader.locals(unit, stacks).is_some());
+        is_whole &= is_small && reader.unit(unit).is_some();
         if reader.work.is_done() {
             break;
         }
@@ -107,24 +103,6 @@ pub(super) fn read(
 impl Reader<'_> {
     fn take(&mut self, work: usize) -> Option<()> {
         self.work.take(work)
-    }
-
-    /// Adds the locals of functions on the stacks as statics at their addresses.
-    fn locals(&mut self, unit: UnitRef<'_, Slice<'_>>, stacks: &Stacks<'_>) -> Option<()> {
-        let locals = locals::of_unit(unit, stacks, self.bias, &mut self.work)?;
-        for local in locals {
-            let name = self.types.name(&local.name);
-            self.types.statics.push(Static {
-                scope: 0,
-                name,
-                of: local.of,
-                place: Place::Local {
-                    address: local.address,
-                    is_std: local.is_std,
-                },
-            });
-        }
-        Some(())
     }
 
     fn unit(&mut self, unit: UnitRef<'_, Slice<'_>>) -> Option<()> {
@@ -419,6 +397,9 @@ impl Reader<'_> {
             .extend(vtables.filter(|vtable| vtable.1 != 0));
         for variable in &mut self.types.statics[self.statics..] {
             variable.of = id(variable.of);
+        }
+        if self.module == 0 {
+            self.types.offsets = std::mem::take(&mut self.offsets);
         }
     }
 }

@@ -211,7 +211,7 @@ impl TypedLayouts {
                     let places = bytes.saturating_sub(COUNTS.saturating_mul(blocks));
                     (of, places.checked_div(shape.size).unwrap_or(0))
                 }
-                Contents::Table(_) | Contents::Static(_) => continue,
+                Contents::Table(_) | Contents::Static(_) | Contents::Local(_) => continue,
             };
             if of != 0 {
                 let found = found.entry(self.types.canonical(of)).or_default();

@@ -4,13 +4,13 @@
 //! with live blocks ([`super::walk`] checks that), and it is found only if debug information says
 //! that it is in memory at this place in the code.
 
+use super::types::{TypeId, Types};
 use super::work::Work;
 use crate::snapshot::Memory;
 use gimli::{AttributeValue, EvaluationResult, Expression, Location, UnitRef, Value};
 use heapglass_profile::internal::Slice;
 use std::collections::HashMap;
 use std::fmt;
-use std::io;
 
 /// Names that are followed from a function to its declaration.
 const MOST_ORIGINS: usize = 4;
@@ -44,37 +44,20 @@ pub struct Stacks<'a> {
     pub memory: &'a dyn Memory,
 }
 
-impl Stacks<'_> {
-    /// No stacks.
-    pub const NONE: Stacks<'static> = Stacks {
-        frames: &[],
-        memory: &Nothing,
-    };
-}
-
 impl fmt::Debug for Stacks<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Stacks").field(&self.frames.len()).finish()
     }
 }
 
-/// Memory without contents.
-struct Nothing;
-
-impl Memory for Nothing {
-    fn read(&self, _: u64, _: &mut [u8]) -> io::Result<()> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-}
-
 /// A local in memory.
+#[derive(Clone, Debug)]
 pub(super) struct Local {
     /// `main::state`.
     pub(super) name: String,
     /// It is of a function of the standard library.
     pub(super) is_std: bool,
-    /// The offset of its type in the debug information.
-    pub(super) of: u32,
+    pub(super) of: TypeId,
     pub(super) address: u64,
 }
 
@@ -95,8 +78,34 @@ struct Named {
     origin: Option<gimli::UnitOffset>,
 }
 
-/// Returns the locals in memory of the functions in a unit. `bias` is what code was moved by.
-pub(super) fn of_unit<'a>(
+/// Returns the locals in memory of the functions on the stacks. `bias` is what code was moved by.
+/// The file is hostile input: what it asks for beyond its size is not read.
+pub(super) fn read(
+    types: &Types,
+    dwarf: &gimli::Dwarf<Slice<'_>>,
+    bytes: usize,
+    bias: u64,
+    stacks: &Stacks<'_>,
+) -> Vec<Local> {
+    let mut locals = Vec::new();
+    let mut work = Work::of_file(bytes);
+    let mut headers = dwarf.units();
+    while let Ok(Some(header)) = headers.next() {
+        let Ok(unit) = dwarf.unit(header) else {
+            continue;
+        };
+        let unit = UnitRef::new(dwarf, &unit);
+        let found = of_unit(types, unit, stacks, bias, &mut work);
+        locals.extend(found.unwrap_or_default());
+        if work.is_done() {
+            break;
+        }
+    }
+    locals
+}
+
+fn of_unit<'a>(
+    types: &Types,
     unit: UnitRef<'_, Slice<'a>>,
     stacks: &Stacks<'_>,
     bias: u64,
@@ -136,9 +145,11 @@ pub(super) fn of_unit<'a>(
                 ) else {
                     continue;
                 };
-                let Some(of) = u32::try_from(of.0).ok().and_then(|of| of.checked_add(base)) else {
+                let of = u32::try_from(of.0).ok().and_then(|of| of.checked_add(base));
+                let of = of.map_or(0, |of| types.at_offset(of));
+                if of == 0 {
                     continue;
-                };
+                }
                 for &frame in &around.frames {
                     work.take(16)?;
                     let frame = &stacks.frames[frame];

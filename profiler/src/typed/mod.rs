@@ -100,6 +100,10 @@ pub struct ProgramTypes {
     notes: Vec<String>,
 }
 
+/// The locals of functions on the stacks of a program at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Locals(Vec<locals::Local>);
+
 /// The facts about a program.
 #[derive(Clone, Debug)]
 pub struct Program<'a> {
@@ -107,6 +111,8 @@ pub struct Program<'a> {
     pub types: &'a ProgramTypes,
     /// The thread pointers of all threads, for thread-local values.
     pub thread_pointers: &'a [u64],
+    /// The locals on its stacks.
+    pub locals: &'a Locals,
     /// The types of sites, by number.
     pub sites: &'a [Option<SiteType>],
     /// The shapes of sites, for stacks and other memory without types.
@@ -128,6 +134,17 @@ enum SiteKind {
     Table(ShapeId),
 }
 
+/// A local on a stack.
+#[derive(Clone, Debug)]
+struct LocalPlace {
+    range: Range<u64>,
+    is_std: bool,
+    /// Its shape, with which paths begin with its name.
+    named: ShapeId,
+    /// The same, with which they begin with its type.
+    nameless: ShapeId,
+}
+
 /// [`Layouts`](crate::snapshot::Layouts) by types.
 #[derive(Debug)]
 pub struct TypedLayouts {
@@ -139,7 +156,7 @@ pub struct TypedLayouts {
     /// Statics and thread-local values by address.
     statics: Vec<(Range<u64>, ShapeId)>,
     /// Locals on stacks, those first that count before others at the same place.
-    locals: Vec<(Range<u64>, ShapeId)>,
+    locals: Vec<LocalPlace>,
     largest_static: u64,
     /// The shapes of a boxed and of a shared value behind each vtable.
     vtables: FxHashMap<u64, (ShapeId, ShapeId)>,
@@ -179,23 +196,14 @@ impl ProgramTypes {
         symbols: &SymbolOptions,
         declared: &[DeclaredContainer],
     ) -> ProgramTypes {
-        ProgramTypes::read_with_stacks(modules, symbols, declared, &Stacks::NONE)
-    }
-
-    /// Returns the same, with the locals of functions on the stacks at one moment. Those of the
-    /// executable are read.
-    pub fn read_with_stacks(
-        modules: &[LoadedModule],
-        symbols: &SymbolOptions,
-        declared: &[DeclaredContainer],
-        stacks: &Stacks<'_>,
-    ) -> ProgramTypes {
         let mut types = Types::default();
         types.declare(declared);
         let mut found = ProgramTypes::default();
         for (number, module) in modules.iter().enumerate() {
-            let stacks = if number == 0 { stacks } else { &Stacks::NONE };
-            let read = read_module(&mut types, symbols, number, module, stacks);
+            let read = with_module(number, module, symbols, |dwarf, locals, bytes| {
+                let is_whole = dwarf::read(&mut types, dwarf, bytes, number as u32, module.bias);
+                (locals, is_whole)
+            });
             let (locals, note) = match read {
                 Ok((locals, true)) => (locals, None),
                 Ok((locals, false)) => (
@@ -213,13 +221,31 @@ impl ProgramTypes {
         }
         types.finish();
         if types.types.len() > 1 {
-            let planner = Planner::new(&types);
+            let planner = Planner::new(&types, &[]);
             let problems = declared.iter();
             let problems = problems.filter_map(|container| planner.problem(container));
             found.notes.extend(problems);
         }
         found.types = Arc::new(types);
         found
+    }
+
+    /// Returns the locals of the executable's functions on the stacks at one moment. `executable` is
+    /// the first of the modules whose types were read.
+    pub fn locals(
+        &self,
+        executable: &LoadedModule,
+        symbols: &SymbolOptions,
+        stacks: &Stacks<'_>,
+    ) -> Locals {
+        if stacks.frames.is_empty() || self.types.offsets.is_empty() {
+            return Locals::default();
+        }
+        let read = with_module(0, executable, symbols, |dwarf, _, bytes| {
+            locals::read(&self.types, dwarf, bytes, executable.bias, stacks)
+        });
+        // Notes about the file are those of its types.
+        Locals(read.unwrap_or_default())
     }
 }
 
@@ -230,9 +256,9 @@ pub fn layouts(program: &Program<'_>, heap: &Heap) -> TypedLayouts {
         thread_locals,
         notes,
     } = program.types;
-    let mut planner = Planner::new(types);
+    let mut planner = Planner::new(types, &program.locals.0);
     let statics = statics(types, program, heap, thread_locals, &mut planner);
-    let locals = locals_on_stacks(types, heap, &mut planner);
+    let locals = locals_on_stacks(program, heap, &mut planner);
     let vtables = types.vtables.iter().map(|&(address, of)| {
         let value = planner.shape(Contents::Value(of));
         (address, (value, planner.shape(Contents::CountedValue(of))))
@@ -246,10 +272,9 @@ pub fn layouts(program: &Program<'_>, heap: &Heap) -> TypedLayouts {
     let sites = sites.collect();
     let plans = planner.finish();
     let each = |_| AtomicU32::new(0);
-    let largest = statics
-        .iter()
-        .chain(&locals)
-        .map(|(place, _): &(Range<u64>, _)| place.end - place.start);
+    let places = statics.iter().map(|(place, _)| place);
+    let places = places.chain(locals.iter().map(|local| &local.range));
+    let largest = places.map(|place| place.end - place.start);
     TypedLayouts {
         sites,
         by_site: program.shapes.clone(),
@@ -268,13 +293,13 @@ pub fn layouts(program: &Program<'_>, heap: &Heap) -> TypedLayouts {
     }
 }
 
-fn read_module(
-    types: &mut Types,
-    symbols: &SymbolOptions,
+/// Reads the debug information of a module.
+fn with_module<R>(
     number: usize,
     module: &LoadedModule,
-    stacks: &Stacks<'_>,
-) -> Result<(ThreadLocals, bool), String> {
+    symbols: &SymbolOptions,
+    read: impl FnOnce(&gimli::Dwarf<Slice<'_>>, ThreadLocals, usize) -> R,
+) -> Result<R, String> {
     let identity = if module.build_id.is_empty() {
         Identity::None
     } else {
@@ -285,10 +310,6 @@ fn read_module(
         identity,
     };
     let binary = symbols.binary.as_deref().filter(|_| number == 0);
-    let read = |dwarf: &gimli::Dwarf<Slice<'_>>, locals, bytes| {
-        let is_whole = dwarf::read(types, dwarf, bytes, number as u32, module.bias, stacks);
-        (locals, is_whole)
-    };
     with_debug_information(&place, binary, symbols, read)
 }
 
@@ -317,7 +338,6 @@ fn statics(
         };
         match variable.place {
             Place::Address(address) => add(Some(address)),
-            Place::Local { .. } => {}
             Place::ThreadLocal { module, offset } => {
                 let locals = thread_locals.get(module as usize);
                 // Where those of libraries are is known to the program alone.
@@ -348,31 +368,36 @@ fn statics(
 /// Returns the locals in the stacks of a heap. Those of the program come before those of the standard
 /// library, which often are the same values, and larger ones before what is inside them.
 fn locals_on_stacks(
-    types: &Types,
+    program: &Program<'_>,
     heap: &Heap,
     planner: &mut Planner<'_>,
-) -> Vec<(Range<u64>, ShapeId)> {
-    let mut found: Vec<(bool, Range<u64>, u32)> = Vec::new();
-    for (number, variable) in types.statics.iter().enumerate() {
-        let Place::Local { address, is_std } = variable.place else {
-            continue;
-        };
-        let size = types.size(variable.of).filter(|&size| size > 0);
-        let Some(end) = size.and_then(|size| address.checked_add(size)) else {
+) -> Vec<LocalPlace> {
+    let mut found: Vec<(bool, Range<u64>, u32, TypeId)> = Vec::new();
+    for (number, local) in (0..).zip(&program.locals.0) {
+        let size = program.types.types.size(local.of).filter(|&size| size > 0);
+        let start = local.address;
+        let Some(end) = size.and_then(|size| start.checked_add(size)) else {
             continue;
         };
         let is_inside = |root: &Root| {
-            root.kind == RootKind::Stack && root.range.start <= address && end <= root.range.end
+            root.kind == RootKind::Stack && root.range.start <= start && end <= root.range.end
         };
         if heap.roots().iter().any(is_inside) {
-            found.push((is_std, address..end, number as u32));
+            found.push((local.is_std, start..end, number, local.of));
         }
     }
-    found
-        .sort_by_key(|(is_std, place, _)| (*is_std, Reverse(place.end - place.start), place.start));
+    found.sort_by_key(|(is_std, place, ..)| {
+        let bytes = place.end - place.start;
+        (*is_std, Reverse(bytes), place.start)
+    });
     found.truncate(MOST_LOCALS);
     let found = found.into_iter();
-    let found = found.map(|(_, place, number)| (place, planner.shape(Contents::Static(number))));
+    let found = found.map(|(is_std, range, number, of)| LocalPlace {
+        range,
+        is_std,
+        named: planner.shape(Contents::Local(number)),
+        nameless: planner.shape(Contents::Value(of)),
+    });
     found.collect()
 }
 
@@ -470,7 +495,7 @@ impl TypedLayouts {
         let shape = self.plans.shapes.get(number as usize)?;
         let name = |of| self.types.full_name(of);
         let name = match shape.contents {
-            Contents::Value(0) | Contents::Static(_) => return None,
+            Contents::Value(0) | Contents::Static(_) | Contents::Local(_) => return None,
             Contents::Value(of) | Contents::CountedValue(of) => name(of),
             Contents::Elements(of) | Contents::CountedElements(of) | Contents::Table(of) => {
                 format!("[{}]", name(of))

@@ -80,11 +80,9 @@ pub(super) enum Place {
     Address(u64),
     /// The offset in the thread-local values of a module.
     ThreadLocal { module: u32, offset: u64 },
-    /// The address of a local on a stack, which may be of a function of the standard library.
-    Local { address: u64, is_std: bool },
 }
 
-/// A static or thread-local value, or a local of a function on a stack.
+/// A static or thread-local value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Static {
     pub(super) scope: u32,
@@ -105,6 +103,8 @@ pub(super) struct Types {
     pub(super) members: Vec<Member>,
     pub(super) variants: Vec<Variant>,
     pub(super) statics: Vec<Static>,
+    /// The offsets in debug information of the types of the executable, which come first.
+    pub(super) offsets: Vec<u32>,
     /// The type behind each vtable, by the address of the vtable.
     pub(super) vtables: Vec<(u64, TypeId)>,
     /// For each type the first one that is equal: every compilation unit describes its own.
@@ -125,6 +125,7 @@ impl Default for Types {
             members: Vec::new(),
             variants: Vec::new(),
             statics: Vec::new(),
+            offsets: Vec::new(),
             vtables: Vec::new(),
             same: vec![0],
             by_name: FxHashMap::default(),
@@ -139,6 +140,12 @@ impl Types {
     /// Returns `true` if there is a future among the types.
     pub(super) fn has_futures(&self) -> bool {
         self.types.iter().any(|of| of.is_future)
+    }
+
+    /// Returns the type of the executable at an offset in its debug information; 0 if there is none.
+    pub(super) fn at_offset(&self, offset: u32) -> TypeId {
+        let at = self.offsets.binary_search(&offset);
+        at.map_or(0, |at| at as TypeId + 1)
     }
 
     /// Returns the number of a text.

@@ -1,11 +1,12 @@
 //! Walks blocks by their types.
 
 use super::plan::{COUNTS, Contents, Hold, Item, ShapeId, Target, is_plain};
-use super::{SiteKind, TypedLayouts};
+use super::{LocalPlace, SiteKind, TypedLayouts};
 use crate::snapshot::{
     Form, FutureState, Header, Heap, LargeLocal, LargeVariants, Layouts, Mark, RootKind, Source,
     View, Words,
 };
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
@@ -654,7 +655,7 @@ impl TypedLayouts {
             is_uncertain: false,
         };
         let (start, is_many) = match shape.contents {
-            Contents::Value(_) | Contents::Static(_) => (all.start, false),
+            Contents::Value(_) | Contents::Static(_) | Contents::Local(_) => (all.start, false),
             Contents::Elements(_) => (all.start, true),
             Contents::CountedValue(_) => (all.start + COUNTS, false),
             Contents::CountedElements(_) => (all.start + COUNTS, true),
@@ -696,34 +697,48 @@ impl TypedLayouts {
 
     /// Walks a stack: locals by their types, the rest word by word. A local counts if all of its
     /// words agree with its type and it owns a block. Of locals at the same place, the first counts.
+    ///
+    /// Memory does not tell whether a value was moved away. So where two locals of the program own
+    /// one block, it is not known which of them does, and neither is named. Those of the standard
+    /// library are copies then, and have no name that people know.
     fn stack(&self, view: &View<'_>, words: &mut Words) {
         self.untyped(view, words);
         let range = view.range();
         let mut typed: Vec<Range<u64>> = Vec::new();
-        let mut of_locals = Words::default();
-        for (place, shape) in &self.locals {
+        let mut found: Vec<(&LocalPlace, Words)> = Vec::new();
+        let mut owners: FxHashMap<u32, u32> = FxHashMap::default();
+        for local in &self.locals {
+            let place = &local.range;
             let is_inside = range.start <= place.start && place.end <= range.end;
             let mut others = typed.iter();
             if !is_inside || others.any(|of| of.start < place.end && place.start < of.end) {
                 continue;
             }
-            let items = self.plans.shapes[*shape as usize].items.as_deref();
-            let mut walk = Walk {
-                all: self,
-                view,
-                own: None,
-                is_first: false,
-                is_uncertain: false,
-            };
-            let mut own = Words::default();
-            walk.items(items.unwrap_or_default(), place.start, &mut own);
-            let mut marks = own.marks.iter();
-            if !own.has_no_value() && marks.any(|(_, mark)| matches!(mark, Mark::Owns(_))) {
-                typed.push(place.clone());
-                of_locals.marks.extend(own.marks);
-                of_locals.notes.extend(own.notes);
-                of_locals.headers.extend(own.headers);
+            let own = self.local(view, place, local.named);
+            let mut owned = owned(&own).peekable();
+            if own.has_no_value() || owned.peek().is_none() {
+                continue;
             }
+            if local.is_std && owned.clone().any(|block| owners.contains_key(&block)) {
+                continue;
+            }
+            for block in owned {
+                *owners.entry(block).or_default() += 1;
+            }
+            typed.push(place.clone());
+            found.push((local, own));
+        }
+        let mut of_locals = Words::default();
+        for (local, own) in found {
+            let is_sure = owned(&own).all(|block| owners.get(&block) == Some(&1));
+            let own = if is_sure && !local.is_std {
+                own
+            } else {
+                self.local(view, &local.range, local.nameless)
+            };
+            of_locals.marks.extend(own.marks);
+            of_locals.notes.extend(own.notes);
+            of_locals.headers.extend(own.headers);
         }
         let is_typed = |at: u64| typed.iter().any(|of| of.contains(&at));
         words.marks.retain(|(at, _)| !is_typed(*at));
@@ -732,6 +747,21 @@ impl TypedLayouts {
         words.marks.extend(of_locals.marks);
         words.notes.extend(of_locals.notes);
         words.headers.extend(of_locals.headers);
+    }
+
+    /// Walks a local as a value of a shape.
+    fn local(&self, view: &View<'_>, place: &Range<u64>, shape: ShapeId) -> Words {
+        let items = self.plans.shapes[shape as usize].items.as_deref();
+        let mut walk = Walk {
+            all: self,
+            view,
+            own: None,
+            is_first: false,
+            is_uncertain: false,
+        };
+        let mut words = Words::default();
+        walk.items(items.unwrap_or_default(), place.start, &mut words);
+        words
     }
 
     /// Walks a segment or thread-local values: statics by their types, the rest word by word.
@@ -761,6 +791,14 @@ impl TypedLayouts {
             walk.items(items.unwrap_or_default(), place.start, words);
         }
     }
+}
+
+/// Returns the blocks that words own.
+fn owned(words: &Words) -> impl Iterator<Item = u32> + Clone {
+    words.marks.iter().filter_map(|(_, mark)| match mark {
+        Mark::Owns(block) => Some(*block),
+        _ => None,
+    })
 }
 
 impl Layouts for TypedLayouts {

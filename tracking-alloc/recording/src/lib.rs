@@ -108,6 +108,7 @@ mod pack;
 mod pattern;
 #[cfg(feature = "read")]
 mod read;
+mod registers;
 mod sampled;
 pub mod shadow;
 mod size;
@@ -126,6 +127,7 @@ pub use pack::{with_snapshots, with_symbols};
 pub use pattern::{PathPiece, literal_path, path_pieces};
 #[cfg(feature = "read")]
 pub use read::{Error, LaneColumns, ReadAt, Recording, file_checksum, read_bytes};
+pub use registers::CopyRegisters;
 pub use sampled::Sampled;
 pub use size::parse_size;
 pub use size_class::{SIZE_CLASSES, class_bounds, size_class};

@@ -19,6 +19,7 @@ mod fleet;
 mod hostile_names;
 mod interrupted;
 mod left;
+mod locals;
 mod merge;
 mod no_effect;
 mod out_of_memory;

@@ -416,7 +416,7 @@ fn blocks_of_c_and_cpp_are_owned_by_the_program_and_counted_by_image() {
 }
 
 /// Compiles a program in the folder of a place.
-fn compile(place: &Place, compiler: &str, file: &str, source: &str, flags: &[&str]) {
+pub(crate) fn compile(place: &Place, compiler: &str, file: &str, source: &str, flags: &[&str]) {
     fs::write(place.path(file), source).expect("written");
     let mut command = Command::new(compiler);
     let done = command

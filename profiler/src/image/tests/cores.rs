@@ -242,7 +242,8 @@ fn changed_cores_are_read_or_refused_and_never_a_panic() {
         file.write_all_at(&start, 0).expect("written");
         if let Ok(image) = Image::of_core(&path, None) {
             let _ = glibc::blocks(&image);
-            let _ = unwind::frames(&image);
+            let registers = image.threads.iter().map(|of| of.registers.0.map(Some));
+            let _ = unwind::frames(&image.mappings, &image, registers);
         }
         Ok(())
     });

@@ -9,6 +9,7 @@ mod enums;
 pub(super) use enums::{future_name, live_fields, state};
 
 use super::interior::Interior;
+use super::locals::Local;
 use super::paths::{StepId, Steps};
 use super::records::is_record;
 use super::types::{Kind, Member, Type, TypeId, Types};
@@ -52,6 +53,8 @@ pub(super) enum Contents {
     CountedElements(TypeId),
     /// A static, by its number.
     Static(u32),
+    /// A local on a stack, by its number.
+    Local(u32),
 }
 
 /// The plan for reading blocks of one kind of contents.
@@ -268,6 +271,7 @@ struct Mode {
 /// Makes plans.
 pub(super) struct Planner<'t> {
     types: &'t Types,
+    locals: &'t [Local],
     pub(super) plans: Plans,
     next: usize,
     left: u32,
@@ -277,7 +281,7 @@ pub(super) struct Planner<'t> {
 }
 
 impl<'t> Planner<'t> {
-    pub(super) fn new(types: &'t Types) -> Planner<'t> {
+    pub(super) fn new(types: &'t Types, locals: &'t [Local]) -> Planner<'t> {
         let mut plans = Plans::default();
         plans.shapes.push(Shape {
             contents: Contents::Value(0),
@@ -290,6 +294,7 @@ impl<'t> Planner<'t> {
         });
         Planner {
             types,
+            locals,
             plans,
             next: 1,
             left: 0,
@@ -307,7 +312,7 @@ impl<'t> Planner<'t> {
             Contents::Table(of) => Contents::Table(self.types.canonical(of)),
             Contents::CountedValue(of) => Contents::CountedValue(self.types.canonical(of)),
             Contents::CountedElements(of) => Contents::CountedElements(self.types.canonical(of)),
-            other @ Contents::Static(_) => other,
+            other @ (Contents::Static(_) | Contents::Local(_)) => other,
         };
         if let Some(number) = self.plans.numbers.get(&contents) {
             return *number;
@@ -337,6 +342,7 @@ impl<'t> Planner<'t> {
             | Contents::CountedValue(of)
             | Contents::CountedElements(of) => of,
             Contents::Static(number) => self.types.statics[number as usize].of,
+            Contents::Local(number) => self.locals[number as usize].of,
         }
     }
 
@@ -399,8 +405,13 @@ impl<'t> Planner<'t> {
         let is_entry = matches!(contents, Contents::Table(_))
             && members.len() == 2
             && self.types.text(this.name).starts_with('(');
-        let done = if let Contents::Static(number) = contents {
-            path.owner = self.static_name(number);
+        let root = match contents {
+            Contents::Static(number) => Some(self.static_name(number)),
+            Contents::Local(number) => Some(self.locals[number as usize].name.clone()),
+            _ => None,
+        };
+        let done = if let Some(root) = root {
+            path.owner = root;
             path.is_root = true;
             self.value(of, 0, &path, mode, 0, &mut items)
         } else if is_entry {

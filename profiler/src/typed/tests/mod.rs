@@ -176,6 +176,7 @@ fn layouts_of(
     let orders = WordOrders::new([0, 1, 2], [0, 1, 2, 3], [0, 1, 2, 3], 16);
     let types = ProgramTypes::read(&modules, &SymbolOptions::default(), declared);
     let program = Program {
+        locals: &Locals::default(),
         types: &types,
         thread_pointers: &[dump.thread],
         sites,

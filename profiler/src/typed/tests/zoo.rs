@@ -242,7 +242,7 @@ fn site_type(types: &Types, contents: Contents) -> Option<SiteType> {
         Some(rest.strip_suffix('>')?.to_owned())
     };
     match contents {
-        Contents::Value(0) | Contents::Static(_) => None,
+        Contents::Value(0) | Contents::Static(_) | Contents::Local(_) => None,
         Contents::CountedValue(of) => site(format!("alloc::rc::Rc<{}>", name(of)), None),
         Contents::Value(of) => {
             let text = name(of);

@@ -10,6 +10,7 @@ use super::Errno;
 use super::file::read_whole;
 use std::ptr::null;
 use std::time::Duration;
+use tracking_alloc_recording::CopyRegisters as Registers;
 
 /// Every signal, also those that libc keeps for itself.
 const ALL_SIGNALS: u64 = u64::MAX;
@@ -80,7 +81,7 @@ pub(crate) fn make(reader: u32, longest: Duration) -> Result<u32, i32> {
     if change(&ALL_SIGNALS, &mut kept) != 0 {
         return Err(Errno::current());
     }
-    // The copy's memory has what its registers had.
+    // The copy's memory has what its registers had, and the copy tells its reader where.
     let registers = registers();
     std::hint::black_box(&registers);
     let flags = libc::CLONE_UNTRACED as libc::c_long;
@@ -88,7 +89,7 @@ pub(crate) fn make(reader: u32, longest: Duration) -> Result<u32, i32> {
     // All other arguments are unused without their flags.
     let copy = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
     if copy == 0 {
-        sleep_until_ended(reader, longest);
+        sleep_until_ended(reader, longest, &registers);
     }
     let errno = Errno::current();
     // Until here, they stay on the stack.
@@ -97,24 +98,29 @@ pub(crate) fn make(reader: u32, longest: Duration) -> Result<u32, i32> {
     u32::try_from(copy).map_err(|_| errno)
 }
 
-/// Returns the registers that a function leaves as they were. The program may keep its only pointer
-/// to a block in one of them: each function between the program and this one stored those that it
-/// uses itself, and no others.
+/// Returns the registers that a function leaves as they were, as [`Registers`] lays them out. The
+/// program may keep its only pointer to a block in one of them: each function between the program
+/// and this one stored those that it uses itself, and no others.
 #[inline(always)]
-fn registers() -> [usize; 10] {
-    let mut registers = [0_usize; 10];
+fn registers() -> [u64; Registers::WORDS] {
+    let mut registers = [0; Registers::WORDS];
+    registers[0] = Registers::MAGIC;
     let start = registers.as_mut_ptr();
     // SAFETY: the stores stay within the array. Nothing else changes.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         std::arch::asm!(
-            "mov [{start}], rbx",
-            "mov [{start} + 8], rbp",
-            "mov [{start} + 16], r12",
-            "mov [{start} + 24], r13",
-            "mov [{start} + 32], r14",
-            "mov [{start} + 40], r15",
+            "mov [{start} + 8], rbx",
+            "mov [{start} + 16], rbp",
+            "mov [{start} + 24], r12",
+            "mov [{start} + 32], r13",
+            "mov [{start} + 40], r14",
+            "mov [{start} + 48], r15",
+            "mov [{start} + 56], rsp",
+            "lea {here}, [rip]",
+            "mov [{start} + 64], {here}",
             start = in(reg) start,
+            here = out(reg) _,
             options(nostack, preserves_flags),
         );
     }
@@ -122,11 +128,11 @@ fn registers() -> [usize; 10] {
     #[cfg(target_arch = "aarch64")]
     unsafe {
         std::arch::asm!(
-            "stp x19, x20, [{start}]",
-            "stp x21, x22, [{start}, 16]",
-            "stp x23, x24, [{start}, 32]",
-            "stp x25, x26, [{start}, 48]",
-            "stp x27, x28, [{start}, 64]",
+            "stp x19, x20, [{start}, 8]",
+            "stp x21, x22, [{start}, 24]",
+            "stp x23, x24, [{start}, 40]",
+            "stp x25, x26, [{start}, 56]",
+            "stp x27, x28, [{start}, 72]",
             start = in(reg) start,
             options(nostack, preserves_flags),
         );
@@ -134,8 +140,9 @@ fn registers() -> [usize; 10] {
     registers
 }
 
-/// The life of the copy.
-fn sleep_until_ended(reader: u32, longest: Duration) -> ! {
+/// The life of the copy. Its reader finds the registers by the last argument of the system call in
+/// which the copy waits, which the call itself has no use for.
+fn sleep_until_ended(reader: u32, longest: Duration, registers: &[u64; Registers::WORDS]) -> ! {
     const SCORE: &[u8] = b"1000";
     // SAFETY: raw system calls with pointers to live values of this function.
     unsafe {
@@ -179,6 +186,7 @@ fn sleep_until_ended(reader: u32, longest: Duration) -> ! {
                     &raw const time,
                     null::<u64>(),
                     size_of::<u64>(),
+                    registers.as_ptr(),
                 );
             }
         }
