@@ -261,10 +261,9 @@ fn main() {
             let name = format!("<derived::{of} as core::fmt::Debug>::fmt");
             let symbols = resolved(&binary, &function(&binary, &name));
             let classifier = Classifier::new(&symbols);
-            let frames = symbols.frames.iter().flatten();
+            let mut frames = symbols.frames.iter().flatten();
             let own = frames
-                .filter(|frame| *frame.function == *name)
-                .next()
+                .find(|frame| *frame.function == *name)
                 .unwrap_or_else(|| panic!("{name}: {:?}", names_in(&symbols)));
             let function = classifier.function(own, "derived");
             assert_eq!(function.is_derived, is_derived, "{name}");
