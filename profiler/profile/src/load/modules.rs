@@ -118,9 +118,11 @@ impl Modules {
             }
         }
         let modules = self.refs.iter().zip(counts);
-        // A few are the compiler's own shims.
+        // A few are the compiler's own shims. Our own library is nobody's to build again.
         modules
-            .filter(|(_, (bare, all))| bare * 10 > *all)
+            .filter(|((path, _), (bare, all))| {
+                bare * 10 > *all && !symbols::is_preload_library(path)
+            })
             .map(|((path, _), (bare, all))| {
                 let name = path.rsplit('/').next().unwrap_or_default();
                 format!(
@@ -154,6 +156,11 @@ mod tests {
     /// The advice for a recording of these functions, each with its file if it has one, that call
     /// one another.
     fn advice(functions: &[(&str, Option<&str>)]) -> Vec<String> {
+        advice_in("/opt/app", functions)
+    }
+
+    /// The same for functions of another image.
+    fn advice_in(path: &str, functions: &[(&str, Option<&str>)]) -> Vec<String> {
         let frame = |(name, file): &(&str, Option<&str>)| SourceFrame {
             function: (*name).into(),
             raw: Some("_ZN3app4load17h0123456789abcdefE".into()),
@@ -167,7 +174,7 @@ mod tests {
             ..Symbols::default()
         };
         let modules = Modules {
-            refs: vec![("/opt/app".to_owned(), Identity::None)],
+            refs: vec![(path.to_owned(), Identity::None)],
             order: vec![u32::MAX, 0],
         };
         let frame = FrameValue {
@@ -194,5 +201,7 @@ mod tests {
         let gimli = ("gimli::read::abbrev::Abbreviations::insert", None);
         assert_eq!(advice(&[main, symbolizer, gimli]), [""; 0]);
         assert_eq!(advice(&[main, gimli]).len(), 1, "a dependency");
+        let own = "/home/me/.cache/heapglass/libheapglass_preload-1.so";
+        assert_eq!(advice_in(own, &[main, gimli]), [""; 0]);
     }
 }

@@ -242,10 +242,16 @@ fn is_header_of_cpp(file: &str) -> bool {
 /// Returns the name of the image that a function of C or C++ is in. The library that heapglass
 /// preloads stands for the library of C, whose functions it replaces.
 fn native_library(module: &str) -> &str {
-    match image_name(module) {
-        image if image.starts_with("libheapglass_preload") => "libc",
-        image => image,
+    if is_preload_library(module) {
+        "libc"
+    } else {
+        image_name(module)
     }
+}
+
+/// Returns `true` for the path of the library that heapglass preloads.
+pub(crate) fn is_preload_library(module: &str) -> bool {
+    image_name(module).starts_with("libheapglass_preload")
 }
 
 /// Returns `true` for `.../tracking-alloc/src/..` and `.../tracking-alloc/recorder/src/..` of a

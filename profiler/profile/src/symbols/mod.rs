@@ -26,7 +26,7 @@ mod stored;
 mod table;
 mod trim;
 
-pub(crate) use classify::{Classifier, unresolved};
+pub(crate) use classify::{Classifier, is_preload_library, unresolved};
 pub use dwarf::Slice;
 pub(crate) use error::Error;
 pub use locate::hex_all;
