@@ -171,6 +171,7 @@ fn a_program_has_the_same_holders_recorded_and_not_recorded() {
     bare.finish();
     let words = ["run", "-q", "--out", "a.hg", "--", "./server"];
     let mut recorded = Server::start(place.heapglass(&words));
+    wait_until("the recording", || place.path("a.hg").exists());
     let snapshot = place.heapglass(&["snapshot", "a.hg", "-o", "b.hgs"]);
     let mut snapshot = { snapshot }.stderr(Stdio::piped()).spawn().unwrap();
     // The program makes its copy when it allocates.
