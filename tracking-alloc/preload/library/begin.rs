@@ -1,8 +1,8 @@
 //! The start of a recording: at the first event of the process for which the environment is there,
-//! at the latest in the constructor of this library.
+//! at the latest in the [constructor](crate::constructor) of this library.
 
-use crate::{environment, exec, images, inner, linked, loading, slots};
-use heapglass_recorder::{Callers, InnerAllocator, Source, start_from_environment};
+use crate::{environment, exec, images, inner, linked, slots};
+use heapglass_recorder::{Callers, InnerAllocator, Source};
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
 /// The source of the events: the functions of [`exported`](crate::exported).
@@ -45,7 +45,7 @@ static ANSWER: AtomicU32 = AtomicU32::new(UNKNOWN);
 /// Examines the process, once. Returns `None` before the environment is there, and for events
 /// during the examination.
 #[cold]
-fn may_record() -> Option<bool> {
+pub(crate) fn may_record() -> Option<bool> {
     if !environment::is_there() {
         return None;
     }
@@ -72,18 +72,6 @@ fn may_record() -> Option<bool> {
     }
     ANSWER.store(if may { MAY } else { MAY_NOT }, Release);
     Some(may)
-}
-
-#[used]
-#[unsafe(link_section = ".init_array")]
-static CONSTRUCTOR: extern "C" fn() = constructor;
-
-extern "C" fn constructor() {
-    loading::prepare();
-    exec::find();
-    may_record();
-    linked::begin();
-    start_from_environment::<Malloc>();
 }
 
 /// Returns 1 if this library records. A library with tracking-alloc that is loaded later asks

@@ -8,10 +8,10 @@
 //! |---|---|
 //! | `inner` | the allocator behind this library |
 //! | `exported` | the functions that programs call instead of the allocator's |
-//! | `begin` | the start of a recording, before the program's own code runs |
+//! | `begin`, `constructor` | the start of a recording, before the program's own code runs |
 //! | `environment`, `exec` | which other programs get this library |
 //! | `slots` | calls that do not reach this library by themselves |
-//! | `linked` | allocators that a Rust program contains under other names |
+//! | `linked`, `redirected` | allocators that a Rust program contains under other names |
 //! | `loading`, `images` | code that is loaded and unloaded, and all that is loaded |
 //!
 //! Nothing here allocates, and nothing uses a lock or a thread-local variable of std.
@@ -24,6 +24,7 @@
 ))]
 
 mod begin;
+mod constructor;
 mod environment;
 mod exec;
 mod exported;
@@ -31,6 +32,7 @@ mod images;
 mod inner;
 mod linked;
 mod loading;
+mod redirected;
 mod slots;
 #[cfg(panic = "abort")]
 mod unwinder;

@@ -2,29 +2,30 @@
 //!
 //! The loader knows nothing of their functions, so it cannot prefer ours. But compiled Rust calls
 //! them by slots with their addresses, which the loader fills in by relative relocations. The
-//! symbol table of the program file names the addresses. Each such slot is directed to a function
-//! here before the program's own code runs. C code calls these functions directly and is not seen.
+//! symbol table of the program file names the addresses. Each such slot is directed to a function of
+//! `redirected` before the program's own code runs. C code calls these functions directly and is
+//! not seen.
 //!
 //! Nothing is directed in a program without a symbol table (`strip`), at a fixed address, or where
 //! there is no slot for a function that frees: blocks that are never freed would be false leaks.
 
-use crate::exported::{made, passes, release_by, resize_by};
 use crate::images::{self, Image};
 use crate::slots::{Dynamic, set};
 use libc::{c_int, c_void, size_t};
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
 
-/// A function of an allocator: its address, and what is called instead.
+/// A function of an allocator.
 struct Function {
     name: &'static [u8],
     pointer: &'static AtomicPtr<c_void>,
-    hook: *const (),
     frees: bool,
 }
 
-/// Defines the functions of allocators: a pointer to each, and what is called instead. The first
-/// list is of those that free.
+/// A function that is called instead of that of a name.
+pub(crate) type Hook = (&'static str, *const ());
+
+/// Defines the functions of allocators: a pointer to each, and how it is called.
 macro_rules! functions {
     ($($kind:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
         #[expect(non_upper_case_globals, reason = "named for the function behind the pointer")]
@@ -35,10 +36,10 @@ macro_rules! functions {
         }
 
         /// The functions of the program.
-        mod inner {
+        pub(crate) mod inner {
             use super::*;
             $(#[inline(always)]
-            pub(super) unsafe fn $name($($argument: $type),*) -> $result {
+            pub(crate) unsafe fn $name($($argument: $type),*) -> $result {
                 let function = pointers::$name.load(Relaxed);
                 // SAFETY: slots lead here only after the pointer was set to the function of this
                 // name. The caller's promises are passed on.
@@ -54,7 +55,6 @@ macro_rules! functions {
             [$(Function {
                 name: stringify!($name).as_bytes(),
                 pointer: &pointers::$name,
-                hook: hooks::$name as *const (),
                 frees: functions!(@$kind),
             }),*]
         }
@@ -64,7 +64,7 @@ macro_rules! functions {
 }
 
 /// The number of functions.
-const FUNCTIONS: usize = 16;
+pub(crate) const FUNCTIONS: usize = 16;
 
 functions! {
     make mi_malloc(bytes: size_t) -> *mut c_void;
@@ -83,72 +83,6 @@ functions! {
     free _rjem_free(block: *mut c_void) -> ();
     free _rjem_dallocx(block: *mut c_void, flags: c_int) -> ();
     free _rjem_sdallocx(block: *mut c_void, bytes: size_t, flags: c_int) -> ();
-}
-
-/// What is called instead. Their frames are skipped by the name of this crate.
-#[expect(
-    clippy::undocumented_unsafe_blocks,
-    reason = "each function passes on what its caller promised to the function of that name"
-)]
-mod hooks {
-    use super::*;
-
-    macro_rules! make {
-        ($($name:ident($($argument:ident: $type:ty),*), $bytes:expr;)*) => {
-            $(pub(super) unsafe extern "C" fn $name($($argument: $type),*) -> *mut c_void {
-                if passes($bytes) {
-                    return unsafe { inner::$name($($argument),*) };
-                }
-                made(unsafe { inner::$name($($argument),*) }, $bytes)
-            })*
-        };
-    }
-
-    make! {
-        mi_malloc(bytes: size_t), bytes;
-        mi_zalloc(bytes: size_t), bytes;
-        mi_calloc(count: size_t, bytes: size_t), count.saturating_mul(bytes);
-        mi_malloc_aligned(bytes: size_t, alignment: size_t), bytes;
-        mi_zalloc_aligned(bytes: size_t, alignment: size_t), bytes;
-        _rjem_malloc(bytes: size_t), bytes;
-        _rjem_calloc(count: size_t, bytes: size_t), count.saturating_mul(bytes);
-        _rjem_mallocx(bytes: size_t, flags: c_int), bytes;
-    }
-
-    macro_rules! resize {
-        ($($name:ident($($argument:ident: $type:ty),*);)*) => {
-            $(pub(super) unsafe extern "C" fn $name(
-                block: *mut c_void,
-                bytes: size_t,
-                $($argument: $type),*
-            ) -> *mut c_void {
-                let resize = |block, bytes| unsafe { inner::$name(block, bytes, $($argument),*) };
-                unsafe { resize_by(block, bytes, resize) }
-            })*
-        };
-    }
-
-    resize! {
-        mi_realloc();
-        mi_realloc_aligned(alignment: size_t);
-        _rjem_realloc();
-        _rjem_rallocx(flags: c_int);
-    }
-
-    macro_rules! free {
-        ($($name:ident($($argument:ident: $type:ty),*);)*) => {
-            $(pub(super) unsafe extern "C" fn $name(block: *mut c_void, $($argument: $type),*) {
-                unsafe { release_by(block, |block| inner::$name(block, $($argument),*)) }
-            })*
-        };
-    }
-
-    free! {
-        mi_free();
-        _rjem_free();
-        _rjem_dallocx(flags: c_int);
-        _rjem_sdallocx(bytes: size_t, flags: c_int);
-    }
 }
 
 /// `true` if the program contains such an allocator whose calls can be directed here.
@@ -193,8 +127,8 @@ pub(crate) fn find() {
     IS_FOUND.store(true, Release);
 }
 
-/// Directs the calls of the program to the functions here. The loader has filled in its slots.
-pub(crate) fn begin() {
+/// Directs the calls of the program to other functions. The loader has filled in its slots.
+pub(crate) fn begin(hooks: &[Hook; FUNCTIONS]) {
     if !IS_FOUND.load(Acquire) {
         return;
     }
@@ -213,8 +147,13 @@ pub(crate) fn begin() {
     for_each_slot(&addresses, |at, slot, image| {
         // SAFETY: a slot of the program.
         let current = unsafe { slot.read_volatile() };
-        if current == functions[at].pointer.load(Relaxed).addr() {
-            set(slot, functions[at].hook.addr(), image);
+        let hook = hooks
+            .iter()
+            .find(|(name, _)| name.as_bytes() == functions[at].name);
+        if let Some((_, hook)) = hook
+            && current == functions[at].pointer.load(Relaxed).addr()
+        {
+            set(slot, hook.addr(), image);
         }
     });
 }

@@ -1,0 +1,17 @@
+//! What the loader calls before the program's own code runs.
+
+use crate::begin::{self, Malloc};
+use crate::{exec, linked, loading, redirected};
+use heapglass_recorder::start_from_environment;
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CONSTRUCTOR: extern "C" fn() = constructor;
+
+extern "C" fn constructor() {
+    loading::prepare();
+    exec::find();
+    begin::may_record();
+    linked::begin(&redirected::all());
+    start_from_environment::<Malloc>();
+}
