@@ -8,7 +8,7 @@ use crate::refusals::Status;
 use crate::threads::{Stopped, StoppedThread};
 use std::io;
 
-/// The largest state of vector registers that the kernel tells, with room.
+/// Bytes of the buffer for the state of vector registers.
 const MOST_STATE: usize = 1 << 16;
 /// The result of a call that must begin again because something interrupted it, and how often.
 const AGAIN: i64 = -513;
@@ -22,7 +22,7 @@ pub(crate) struct Caller<'a> {
     mask: u64,
     at: Instructions,
     frames: Frames,
-    /// What was there before the frames.
+    /// The bytes that were there before the frames.
     before: Vec<u8>,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Caller<'a> {
         program: &'a Program,
         at: Instructions,
     ) -> Result<Caller<'a>, &'static str> {
-        let mut why = "no thread is on a stack of its own with room";
+        let mut why = "no thread is on a stack of its own with enough space";
         for thread in &stopped.threads {
             let status = Status::of(program.process, thread.id.cast_unsigned());
             if let Some(forbidden) = status.ok().and_then(|status| status.forbids_calls()) {
@@ -157,7 +157,7 @@ impl<'a> Caller<'a> {
         Ok(result)
     }
 
-    /// Returns what was below the stack before the frames.
+    /// Returns the bytes that were below the stack before the frames.
     pub(crate) fn below(&self) -> Below {
         Below {
             address: self.frames.range.start,

@@ -52,7 +52,7 @@ const RESTARTS: [i64; 4] = [-512, -513, -514, -516];
 /// Frames on the stack of a thread.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Frames {
-    /// Where the bytes belong.
+    /// The addresses of the bytes.
     pub(crate) range: Range<u64>,
     pub(crate) bytes: Vec<u8>,
     /// The stack pointer of the thread.

@@ -1,4 +1,4 @@
-//! What `/proc` tells of a process before it is touched, and the reasons to leave it alone.
+//! Facts that `/proc` tells of a process before it is touched, and the reasons to leave it alone.
 
 use crate::error::Error;
 use crate::ptrace;

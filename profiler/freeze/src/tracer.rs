@@ -73,7 +73,7 @@ impl Tracer {
     }
 }
 
-/// What a tracer tells: everything of [`Frozen`] but itself.
+/// The answer of a tracer: everything of [`Frozen`] but itself.
 type Told = Result<Frozen, Error>;
 
 pub(crate) fn freeze(process: u32, way: Way) -> Result<Frozen, Error> {
@@ -120,7 +120,7 @@ fn trace(process: u32, way: Way, tell: &Sender<Told>, end: &Receiver<()>) -> Dur
     }
 }
 
-/// What is to be undone.
+/// A process or a copy that is to be let go.
 #[derive(Debug)]
 pub(crate) enum Held {
     Stopped(Stopped),

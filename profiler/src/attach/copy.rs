@@ -1,17 +1,15 @@
 //! The paused copy of a program: its memory, and its end.
 
 use super::error::Kind;
+use crate::image::copied::CopyMemory;
 use crate::image::maps::{self, Mapping};
 use crate::image::roots::Thread;
 use crate::image::unwind;
-use crate::snapshot::{Memory, Page, PageMap};
+use crate::snapshot::Memory;
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tracking_alloc_recording::{CopyRegisters, ExchangeValue};
 
@@ -23,11 +21,18 @@ const LOOK: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub(super) struct Copy {
     process: u32,
-    /// `None` once it was ended.
-    handle: Mutex<Option<OwnedFd>>,
-    memory: File,
-    /// `None` if the kernel does not tell which pages are resident.
-    pages: Option<PageMap>,
+    memory: CopyMemory<Handle>,
+}
+
+/// The handle of a copy, which is ended when this is dropped.
+#[derive(Debug)]
+struct Handle(OwnedFd);
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // An error means that it has ended.
+        let _ = pidfd_send_signal(&self.0, Signal::KILL);
+    }
 }
 
 impl Copy {
@@ -55,35 +60,22 @@ impl Copy {
                 _ => not_a_copy(),
             });
         }
-        let copy = |memory| Copy {
+        // It is a copy, so from here on it is ended, whatever comes.
+        let handle = Handle(handle);
+        let memory = memory.map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => forbidden(error),
+            io::ErrorKind::NotFound => not_a_copy(),
+            _ => Kind::Memory(error),
+        })?;
+        Ok(Copy {
             process,
-            handle: Mutex::new(Some(handle)),
-            memory,
-            pages: PageMap::open(Path::new(&format!("/proc/{process}"))).ok(),
-        };
-        match memory {
-            Ok(memory) => Ok(copy(memory)),
-            Err(error) => {
-                // It is ended all the same.
-                if let Ok(null) = File::open("/dev/null") {
-                    drop(copy(null));
-                }
-                Err(match error.kind() {
-                    io::ErrorKind::PermissionDenied => forbidden(error),
-                    io::ErrorKind::NotFound => not_a_copy(),
-                    _ => Kind::Memory(error),
-                })
-            }
-        }
+            memory: CopyMemory::new(process, memory, handle),
+        })
     }
 
-    /// Ends the copy. Its memory cannot be read any more.
-    pub(super) fn end(&self) {
-        let mut handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(handle) = handle.take() {
-            // An error means that it has ended.
-            let _ = pidfd_send_signal(handle, Signal::KILL);
-        }
+    /// Returns the memory, which ends the copy when its contents were read.
+    pub(super) fn memory(&self) -> &dyn Memory {
+        &self.memory
     }
 
     /// Returns the mappings.
@@ -100,7 +92,7 @@ impl Copy {
         let look = || Waits::parse(&fs::read_to_string(&path).ok()?);
         for _ in 0..MOST_LOOKS {
             let waits = look();
-            if waits.is_some_and(|waits| waits.words(self).is_some()) {
+            if waits.is_some_and(|waits| waits.words(&self.memory).is_some()) {
                 return waits;
             }
             std::thread::sleep(LOOK);
@@ -160,34 +152,6 @@ impl Waits {
         let is_there = self.stack_pointer <= pointer
             && stacks.any(|of| of.contains(&self.stack_pointer) && of.contains(&pointer));
         is_there.then_some(registers)
-    }
-}
-
-impl Drop for Copy {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-impl Memory for Copy {
-    fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
-        // An offset that does not fit is no address of a program.
-        if i64::try_from(address).is_err() {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        self.memory.read_exact_at(buffer, address)
-    }
-
-    fn page_bytes(&self) -> u64 {
-        self.pages.as_ref().map_or(4096, PageMap::page_bytes)
-    }
-
-    fn pages(&self, address: u64, count: usize, pages: &mut Vec<Page>) -> Option<()> {
-        self.pages.as_ref()?.pages(address, count, pages).ok()
-    }
-
-    fn finished(&self) {
-        self.end();
     }
 }
 

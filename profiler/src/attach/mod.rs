@@ -396,7 +396,7 @@ impl Reader {
                 })
         };
         let is_wanted = || !stops.load(Relaxed) && !is_replaced();
-        let memory = Watched::new(&copy, &is_wanted);
+        let memory = Watched::new(copy.memory(), &is_wanted);
         let given_up = || {
             if stops.load(Relaxed) {
                 fail(Kind::Stopped)
@@ -417,7 +417,9 @@ impl Reader {
             return Ok(None);
         }
         let mappings = copy.mappings().map_err(|error| fail(Kind::Memory(error)))?;
-        let images = maps::images(&mappings, &|address, buffer| copy.read(address, buffer));
+        let images = maps::images(&mappings, &|address, buffer| {
+            copy.memory().read(address, buffer)
+        });
         let waits = copy.waits();
         let stack_pointer = waits.map(|waits| waits.stack_pointer);
         let threads: Vec<roots::Thread> = lanes

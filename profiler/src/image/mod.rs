@@ -2,14 +2,15 @@
 //!
 //! An [`Image`] is the memory of a program at one moment, with its mappings, threads and files. A
 //! core file is one, read by [`Image::of_core`], and so is a copy of a running process, made by
-//! [`Image::of_process`]. [`Image::snapshot`] finds the blocks of the
-//! allocator in it and analyses them like those of a recorded program. The blocks have no sites:
-//! nobody knows which code allocated them.
+//! [`Image::of_process`]. [`Image::snapshot`] finds the blocks of the allocator in it and analyses
+//! them like those of a recorded program. The blocks have no sites: nobody knows which code
+//! allocated them.
 //!
 //! | module | what |
 //! |---|---|
 //! | `core` | reads core files |
 //! | `process` | copies running processes, or stops them |
+//! | `copied` | the memory of copies, also of those that recorded programs make |
 //! | `elf` | program headers of loaded files |
 //! | `files` | the files that are loaded |
 //! | `glibc` | finds the blocks of glibc's malloc |
@@ -21,6 +22,7 @@
 //! All that is read belongs to another process and may be anything: every size and list is bounded.
 //! A wrong heap is worse than none, so what does not add up is an error.
 
+pub(crate) mod copied;
 mod core;
 mod elf;
 mod error;

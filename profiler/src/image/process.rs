@@ -2,21 +2,20 @@
 
 mod held;
 
+use super::copied::CopyMemory;
 use super::error::{Error, Kind};
 use super::files::{self, LoadedFile};
 use super::maps::{self, Mapping};
 use super::take::{Progress, Taken};
 use super::{Image, Thread};
 use crate::OpenOptions;
-use crate::snapshot::{Memory, Page, PageMap};
+use crate::snapshot::{Memory, PageMap};
 use crate::units::Nanos;
 use heapglass_freeze::{Frozen, Way};
 use held::HeldMemory;
 use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 /// Copies that are made if blocks do not add up because a thread was inside malloc.
 const MOST_COPIES: u32 = 5;
@@ -49,21 +48,15 @@ pub(super) fn take(process: u32, way: Way, binary: Option<&Path>) -> Result<Imag
     let path = PathBuf::from(format!("process {process}"));
     let fail = |kind| Error::new(&path, kind);
     let frozen = heapglass_freeze::freeze(process, way).map_err(|why| fail(Kind::Process(why)))?;
-    let image = image(process, frozen, binary);
-    image.map_err(fail).map(|image| Image {
-        path: path.clone(),
-        ..image
-    })
+    image(process, &path, frozen, binary).map_err(fail)
 }
 
-fn image(process: u32, frozen: Frozen, binary: Option<&Path>) -> Result<Image, Kind> {
+fn image(process: u32, path: &Path, frozen: Frozen, binary: Option<&Path>) -> Result<Image, Kind> {
     let folder = format!("/proc/{}", frozen.memory());
     let read = |file: &str| fs::read(format!("{folder}/{file}")).map_err(Kind::Memory);
     let mappings = maps::parse(&String::from_utf8_lossy(&read("maps")?));
     let vector = read("auxv")?;
     let file = File::open(format!("{folder}/mem")).map_err(Kind::Memory)?;
-    // Where the kernel does not tell, every page counts as touched.
-    let pages = PageMap::open(Path::new(&folder)).ok();
     let threads = threads(&frozen);
     let mut notes = Vec::new();
     let is_copy = frozen.is_copy();
@@ -73,15 +66,12 @@ fn image(process: u32, frozen: Frozen, binary: Option<&Path>) -> Result<Image, K
             "the program was paused for {} while it was copied",
             Nanos(pause.as_nanos() as u64)
         ));
-        let frozen = Mutex::new(Some(frozen));
-        let memory = CopyMemory {
-            frozen,
-            file,
-            pages,
-        };
+        let memory = CopyMemory::new(frozen.memory(), file, frozen);
         (Box::new(memory), pause)
     } else {
         let why = frozen.why_stopped().map(|why| format!(" ({why})"));
+        // Where the kernel does not tell, every page counts as touched.
+        let pages = PageMap::open(Path::new(&folder)).ok();
         let memory = HeldMemory::read(file, pages.as_ref(), &mappings).map_err(Kind::Memory)?;
         let pause = frozen.end();
         notes.push(format!(
@@ -100,7 +90,7 @@ fn image(process: u32, frozen: Frozen, binary: Option<&Path>) -> Result<Image, K
         other_allocator = file.and_then(|file| files::allocator(&file));
     }
     Ok(Image {
-        path: PathBuf::new(),
+        path: path.to_owned(),
         memory,
         mappings,
         threads,
@@ -148,39 +138,4 @@ fn find_executable(
         .find(|place| ran.is_some() && identity(place) == ran);
     executable.place = place.unwrap_or(own);
     Ok(())
-}
-
-/// The memory of a copy, which is ended when its contents were read.
-struct CopyMemory {
-    /// `None` once it was ended.
-    frozen: Mutex<Option<Frozen>>,
-    file: File,
-    pages: Option<PageMap>,
-}
-
-impl Memory for CopyMemory {
-    fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
-        read_exact(&self.file, address, buffer)
-    }
-
-    fn page_bytes(&self) -> u64 {
-        self.pages.as_ref().map_or(4096, PageMap::page_bytes)
-    }
-
-    fn pages(&self, address: u64, count: usize, pages: &mut Vec<Page>) -> Option<()> {
-        self.pages.as_ref()?.pages(address, count, pages).ok()
-    }
-
-    fn finished(&self) {
-        let mut frozen = self.frozen.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(frozen.take());
-    }
-}
-
-/// Reads memory. An offset that does not fit is no address of a program.
-fn read_exact(file: &File, address: u64, buffer: &mut [u8]) -> io::Result<()> {
-    if i64::try_from(address).is_err() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    file.read_exact_at(buffer, address)
 }

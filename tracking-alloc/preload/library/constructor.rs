@@ -1,4 +1,4 @@
-//! What the loader calls before the program's own code runs.
+//! The function that the loader calls before the program's own code runs.
 
 use crate::begin::{self, Malloc};
 use crate::{exec, linked, loading, redirected};

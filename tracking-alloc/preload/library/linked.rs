@@ -105,26 +105,19 @@ pub(crate) fn name() -> Option<&'static str> {
 /// the program's slots.
 pub(crate) fn find() {
     let functions = all();
-    let mut addresses = [0; FUNCTIONS];
-    if !symbols::addresses(&functions, &mut addresses) {
+    let mut base = 0;
+    executable(|image| base = image.base);
+    symbols::find(&functions, base);
+    // PERF: a program without such an allocator has all its relocations left alone.
+    let is_null = |function: &Function| function.pointer.load(Relaxed).is_null();
+    if functions.iter().all(is_null) {
         return;
     }
     let mut has = [false; 2];
-    for_each_slot(&addresses, |at, _, _| {
-        has[usize::from(functions[at].frees)] = true
+    for_each_slot(&functions, |function, _, _| {
+        has[usize::from(function.frees)] = true;
     });
-    if has != [true, true] {
-        return;
-    }
-    executable(|image| {
-        for (function, address) in functions.iter().zip(addresses) {
-            if address != 0 {
-                let address = image.base.wrapping_add(address);
-                function.pointer.store(address as *mut c_void, Release);
-            }
-        }
-    });
-    IS_FOUND.store(true, Release);
+    IS_FOUND.store(has == [true, true], Release);
 }
 
 /// Directs the calls of the program to other functions. The loader has filled in its slots.
@@ -132,26 +125,14 @@ pub(crate) fn begin(hooks: &[Hook; FUNCTIONS]) {
     if !IS_FOUND.load(Acquire) {
         return;
     }
-    let functions = all();
-    let mut addresses = [0; FUNCTIONS];
-    executable(|image| {
-        for (function, address) in functions.iter().zip(&mut addresses) {
-            let pointer = function.pointer.load(Relaxed).addr();
-            *address = if pointer == 0 {
-                0
-            } else {
-                pointer - image.base
-            };
-        }
-    });
-    for_each_slot(&addresses, |at, slot, image| {
+    for_each_slot(&all(), |function, slot, image| {
         // SAFETY: a slot of the program.
         let current = unsafe { slot.read_volatile() };
         let hook = hooks
             .iter()
-            .find(|(name, _)| name.as_bytes() == functions[at].name);
+            .find(|(name, _)| name.as_bytes() == function.name);
         if let Some((_, hook)) = hook
-            && current == functions[at].pointer.load(Relaxed).addr()
+            && current == function.pointer.load(Relaxed).addr()
         {
             set(slot, hook.addr(), image);
         }
@@ -174,21 +155,24 @@ const RELATIVE: u64 = 8;
 #[cfg(target_arch = "aarch64")]
 const RELATIVE: u64 = 1027;
 
-/// Calls `visit` with each slot that is filled with one of the addresses, and the number of that
-/// address. An address of 0 is none.
-fn for_each_slot(addresses: &[usize; FUNCTIONS], mut visit: impl FnMut(usize, *mut usize, &Image)) {
+/// Calls `visit` with each slot that is filled with the address of a function.
+fn for_each_slot(
+    functions: &[Function; FUNCTIONS],
+    mut visit: impl FnMut(&Function, *mut usize, &Image),
+) {
     executable(|image| {
         let Some(dynamic) = Dynamic::of(image) else {
             return;
         };
         for relocation in dynamic.relocations() {
-            let value = relocation.r_addend as usize;
-            if relocation.r_info & 0xffff_ffff != RELATIVE || value == 0 {
+            if relocation.r_info & 0xffff_ffff != RELATIVE || relocation.r_addend == 0 {
                 continue;
             }
-            if let Some(at) = addresses.iter().position(|&address| address == value) {
+            let value = image.base.wrapping_add(relocation.r_addend as usize);
+            let is_it = |function: &&Function| function.pointer.load(Relaxed).addr() == value;
+            if let Some(function) = functions.iter().find(is_it) {
                 let slot = (image.base + relocation.r_offset as usize) as *mut usize;
-                visit(at, slot, image);
+                visit(function, slot, image);
             }
         }
     });
@@ -196,23 +180,23 @@ fn for_each_slot(addresses: &[usize; FUNCTIONS], mut visit: impl FnMut(usize, *m
 
 /// The symbol table of the program file.
 mod symbols {
-    use super::{CStr, FUNCTIONS, Function};
+    use super::{CStr, FUNCTIONS, Function, Release, c_void};
     use libc::{Elf64_Ehdr, Elf64_Shdr, Elf64_Sym};
     use std::ptr::null_mut;
 
     const SYMBOL_TABLE: u32 = 2;
     const FUNCTION_TYPE: u8 = 2;
 
-    /// Finds the addresses in the program file, each relative to the base. Returns `false` if there
-    /// is none.
-    pub(super) fn addresses(functions: &[Function], found: &mut [usize; FUNCTIONS]) -> bool {
-        let Some(file) = Mapped::open(c"/proc/self/exe") else {
-            return false;
-        };
-        search(file.bytes(), functions, found).is_some() && found.iter().any(|&at| at != 0)
+    /// Sets the pointers to the functions that the program file names. `base` is the address that it
+    /// was loaded at.
+    pub(super) fn find(functions: &[Function; FUNCTIONS], base: usize) {
+        if let Some(file) = Mapped::open(c"/proc/self/exe") {
+            // A file without a symbol table names none.
+            let _ = search(file.bytes(), functions, base);
+        }
     }
 
-    fn search(file: &[u8], functions: &[Function], found: &mut [usize; FUNCTIONS]) -> Option<()> {
+    fn search(file: &[u8], functions: &[Function; FUNCTIONS], base: usize) -> Option<()> {
         let header: Elf64_Ehdr = read(file, 0)?;
         let section = |index: usize| -> Option<Elf64_Shdr> {
             let at = index.checked_mul(header.e_shentsize.into())?;
@@ -230,7 +214,8 @@ mod symbols {
         let table = contents(&table)?;
         for at in (0..table.len()).step_by(size_of::<Elf64_Sym>()) {
             let symbol: Elf64_Sym = read(table, at)?;
-            if symbol.st_info & 0xf != FUNCTION_TYPE || symbol.st_shndx == 0 {
+            if symbol.st_info & 0xf != FUNCTION_TYPE || symbol.st_shndx == 0 || symbol.st_value == 0
+            {
                 continue;
             }
             let Some(name) = names.get(symbol.st_name as usize..) else {
@@ -244,8 +229,9 @@ mod symbols {
                 name.strip_prefix(function.name)
                     .is_some_and(|rest| rest.first() == Some(&0))
             };
-            if let Some(number) = functions.iter().position(is_it) {
-                found[number] = usize::try_from(symbol.st_value).unwrap_or(0);
+            if let Some(function) = functions.iter().find(|function| is_it(function)) {
+                let address = base.wrapping_add(symbol.st_value as usize);
+                function.pointer.store(address as *mut c_void, Release);
             }
         }
         Some(())
@@ -260,7 +246,7 @@ mod symbols {
 
     /// A file in memory.
     struct Mapped {
-        start: *mut libc::c_void,
+        start: *mut c_void,
         bytes: usize,
     }
 

@@ -1,5 +1,5 @@
-//! What is called instead of the functions of [`linked`](crate::linked) allocators. The frames of
-//! these functions are skipped by the name of this crate.
+//! Functions that are called instead of those of [`linked`](crate::linked) allocators. Their frames
+//! are skipped by the name of this crate.
 
 #![expect(
     clippy::undocumented_unsafe_blocks,

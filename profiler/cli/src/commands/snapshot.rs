@@ -100,8 +100,9 @@ pub(super) fn run(args: &Snapshot) -> Result<(), Error> {
 fn of_core(args: &Snapshot) -> Result<(), Error> {
     use heapglass_profiler::image::Image;
 
-    let flag = args.only_for_recordings();
-    let flag = flag.or_else(|| args.no_copy.then_some("--no-copy"));
+    let flag = args
+        .only_for_recordings()
+        .or_else(|| args.no_copy.then_some("--no-copy"));
     if let Some(flag) = flag {
         return Err(Error::misuse(format!(
             "{flag} is for running programs; leave it out, because {} is a core file",
@@ -127,9 +128,9 @@ fn of_process(args: &Snapshot, process: u32) -> Result<(), Error> {
         )));
     }
     let way = if args.no_copy { Way::Stop } else { Way::Copy };
-    let executable = std::fs::read_link(format!("/proc/{process}/exe")).unwrap_or_default();
-    let executable = executable.to_string_lossy();
-    let executable = executable.trim_end_matches(" (deleted)");
+    let link = std::fs::read_link(format!("/proc/{process}/exe")).unwrap_or_default();
+    let text = link.to_string_lossy();
+    let executable = text.trim_end_matches(" (deleted)");
     write(args, "process", executable, process, &|show| {
         let options = crate::open::options(&args.symbols);
         let (image, taken) = snapshot_of_process(process, way, &options, show)?;
@@ -172,10 +173,14 @@ fn write(
     use heapglass_profiler::units::{Bytes, counted, printable};
     use std::path::Path;
 
-    let name = Path::new(executable).file_name();
-    let name = name.unwrap_or(source.as_ref()).to_string_lossy();
-    let path = args.output.clone();
-    let path = path.unwrap_or_else(|| snapshots::free_path(Path::new(&*name), process));
+    let name = Path::new(executable)
+        .file_name()
+        .unwrap_or(source.as_ref())
+        .to_string_lossy();
+    let path = args
+        .output
+        .clone()
+        .unwrap_or_else(|| snapshots::free_path(Path::new(&*name), process));
     let output = Output::open(&path, &[&args.target])?;
     let working = Working::new("finding blocks");
     let show = |progress| {

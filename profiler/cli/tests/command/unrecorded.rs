@@ -67,7 +67,7 @@ impl Server {
     }
 
     fn start(mut command: Command) -> Server {
-        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -172,8 +172,8 @@ fn a_program_has_the_same_holders_recorded_and_not_recorded() {
     let words = ["run", "-q", "--out", "a.hg", "--", "./server"];
     let mut recorded = Server::start(place.heapglass(&words));
     wait_until("the recording", || place.path("a.hg").exists());
-    let snapshot = place.heapglass(&["snapshot", "a.hg", "-o", "b.hgs"]);
-    let mut snapshot = { snapshot }.stderr(Stdio::piped()).spawn().unwrap();
+    let mut command = place.heapglass(&["snapshot", "a.hg", "-o", "b.hgs"]);
+    let mut snapshot = command.stderr(Stdio::piped()).spawn().unwrap();
     // The program makes its copy when it allocates.
     let is_done = |snapshot: &mut Child| snapshot.try_wait().unwrap().is_some();
     wait_until("the snapshot", || {
@@ -211,8 +211,8 @@ fn a_command_that_is_killed_at_any_moment_does_not_hurt_the_program() {
     let kills = std::env::var("HEAPGLASS_FREEZE_KILLS");
     let kills: u32 = kills.map_or(20, |kills| kills.parse().expect("a number"));
     for kill in 0..kills {
-        let mut snapshot = place.heapglass(&words);
-        let mut snapshot = snapshot.stderr(Stdio::null()).spawn().unwrap();
+        let mut command = place.heapglass(&words);
+        let mut snapshot = command.stderr(Stdio::null()).spawn().unwrap();
         // Most of them in the first half, in which the program is copied.
         std::thread::sleep(whole * kill / kills / 2);
         let _ = snapshot.kill();
@@ -238,8 +238,8 @@ fn a_command_that_is_interrupted_leaves_no_copy() {
         std::fs::read_to_string(path).unwrap_or_default()
     };
     for wait in [0, 5, 20, 50, 80, 120] {
-        let mut snapshot = place.heapglass(&["snapshot", &process, "-o", "b.hgs"]);
-        let mut snapshot = snapshot.stderr(Stdio::null()).spawn().unwrap();
+        let mut command = place.heapglass(&["snapshot", &process, "-o", "b.hgs"]);
+        let mut snapshot = command.stderr(Stdio::null()).spawn().unwrap();
         // Signals end heapglass as usual until its output is open.
         wait_until("the output", || {
             !place.files("b.hgs").is_empty() || wait == 0

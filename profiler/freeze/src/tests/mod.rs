@@ -12,7 +12,7 @@ use std::process::{ChildStdin, ChildStdout, Stdio};
 use std::time::Duration;
 
 const SOURCE: &str = include_str!("program.c");
-/// What an undisturbed program writes.
+/// The lines of a program that was not disturbed.
 const UNDISTURBED: &str = "interrupted 0 wrong 0 lost 0 children 0\n";
 
 struct Program {

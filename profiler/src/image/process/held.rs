@@ -1,6 +1,7 @@
 //! The memory of a process that was stopped while it was read, for programs that cannot be copied.
 
-use super::{Mapping, read_exact};
+use super::super::copied::read_exact;
+use super::Mapping;
 use crate::snapshot::{Memory, Page, PageMap};
 use std::fs::File;
 use std::io;
@@ -10,8 +11,8 @@ use std::ops::Range;
 const PAGES: u64 = 1 << 14;
 const PAGE: u64 = 4096;
 
-/// What a program could write at one moment. Other memory is read from the program itself, which
-/// goes on: code and constants stay as they are.
+/// The memory that a program could write at one moment. Other memory is read from the program itself,
+/// which goes on: code and constants stay as they are.
 pub(super) struct HeldMemory {
     file: File,
     /// In the order of their addresses; none overlap.
