@@ -52,7 +52,7 @@
 //! | a flamegraph (SVG) | [`flamegraph::write_svg`] |
 //! | a file for pprof, DHAT, speedscope, Firefox, .. | [`export::write`] |
 //! | tables of many recordings for DuckDB and Spark | `export::parquet`, with the feature `parquet` |
-//! | a comparison of recordings | [`diff::compare`] |
+//! | a comparison of recordings or of snapshots | [`diff::Diff`], [`diff::HeldDiff`] |
 //! | what grew between two moments of a recording | [`growth::growth`] |
 //! | what is live and should perhaps not be | [`leaks::leaks`] |
 //! | a verdict on budgets | [`check::check_limit`], [`check::check_against`] |

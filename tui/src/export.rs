@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use heapglass_profiler::calltree::{CallTreeOptions, Levels};
-use heapglass_profiler::diff::{self, DiffOptions, Recording};
+use heapglass_profiler::diff::{self, Diff, DiffOptions, Recording};
 use heapglass_profiler::export;
 use heapglass_profiler::flamegraph::write_svg;
 use heapglass_profiler::profile::{Frames, Measure};
@@ -112,7 +112,7 @@ impl Export {
             measure,
             ..DiffOptions::default()
         };
-        diff::write_svg(&diff::compare(&base, &new, options), out).map(drop)
+        diff::write_svg(&Diff::new(&base, &new, options).into(), out).map(drop)
     }
 
     fn create(&self, folder: &Path) -> Result<(PathBuf, File), String> {

@@ -266,7 +266,7 @@ fn two_builds_that_differ_in_one_function_differ_in_that_function_alone() {
             measure: Measure::Blocks,
             per: None,
         };
-        let found = diff::compare(&one(&before), &one(&after), options);
+        let found = diff::Diff::new(&one(&before), &one(&after), options);
         let total = &found.totals[Measure::COUNTED
             .iter()
             .position(|m| *m == Measure::Blocks)

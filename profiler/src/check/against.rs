@@ -3,7 +3,7 @@
 use super::offenders::grown;
 use super::{Most, Outcome, Status};
 use crate::diff::{
-    Change, DiffOptions, Per, Recording, Verdict, compare, knows, refused, totals, warnings,
+    Change, Diff, DiffOptions, Per, Recording, Verdict, knows, refused, totals, warnings,
 };
 use crate::profile::Measure;
 
@@ -102,7 +102,7 @@ pub fn check_against(
                 per,
                 ..DiffOptions::default()
             };
-            outcome.offenders = grown(&compare(base, new, options).rows);
+            outcome.offenders = grown(&Diff::new(base, new, options).rows);
         }
         outcomes.push(outcome);
     }

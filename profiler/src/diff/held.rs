@@ -15,7 +15,7 @@ use super::text::{figures, heading, write_identity};
 use super::{Amount, Change, FORMAT, Identity, RowKind, Series, Verdict};
 use crate::profile::{Frames, Measure, Profile};
 use crate::report::page::Page;
-use crate::report::{ReportOptions, SnapshotJson, Style, escape};
+use crate::report::{ReportOptions, SnapshotJson, Style};
 use crate::table::{By, HeldFigures, SnapshotAt, held_by_groups, holders, program_name, rows};
 use crate::units::{capital, counted, printable};
 
@@ -76,73 +76,69 @@ impl HeldChange {
     }
 }
 
-/// Compares two snapshots.
-pub fn compare_held<'a>(
-    base: HeldSide<'a>,
-    new: HeldSide<'a>,
-    by: By,
-    measure: Measure,
-) -> HeldDiff<'a> {
-    let sides = [base, new];
-    let mut diff = HeldDiff {
-        by,
-        measure,
-        sides,
-        live: change(sides.map(|side| side.at.snapshot.moment().live_bytes)),
-        whole: change(sides.map(|side| side.at.whole(measure))),
-        rows: Vec::new(),
-        equal_rows: 0,
-        rows_without_figure: 0,
-        warnings: warnings(sides),
-    };
-    let mut matched: Vec<(Identity, [Option<HeldFigures>; 2])> = Vec::new();
-    let mut known: HashMap<Identity, usize> = HashMap::new();
-    for (number, side) in sides.into_iter().enumerate() {
-        for (identity, held) in of_side(side, by) {
-            let at = *known.entry(identity.clone()).or_insert(matched.len());
-            if at == matched.len() {
-                matched.push((identity.clone(), [None, None]));
-            }
-            let (first, figures) = &mut matched[at];
-            // Where it lies in the newer build is where to look.
-            if identity.source.is_some() {
-                first.source = identity.source;
-            }
-            figures[number] = Some(held);
-        }
-    }
-    for (identity, sides) in matched {
-        let values = sides.each_ref().map(|held| match held {
-            Some(held) => held.of(measure),
-            None => Some(0),
-        });
-        let [Some(base), Some(new)] = values else {
-            diff.rows_without_figure += 1;
-            continue;
-        };
-        let change = change([base, new]);
-        if change.verdict == Verdict::Equal && base == new {
-            diff.equal_rows += 1;
-            continue;
-        }
-        let kind = match &sides {
-            [None, _] => RowKind::Added,
-            [_, None] => RowKind::Removed,
-            _ => RowKind::Changed,
-        };
-        diff.rows.push(HeldChange {
-            identity,
-            kind,
-            change,
+impl<'a> HeldDiff<'a> {
+    /// Compares two snapshots.
+    pub fn new(sides: [HeldSide<'a>; 2], by: By, measure: Measure) -> HeldDiff<'a> {
+        let mut diff = HeldDiff {
+            by,
+            measure,
             sides,
+            live: change(sides.map(|side| side.at.snapshot.moment().live_bytes)),
+            whole: change(sides.map(|side| side.at.whole(measure))),
+            rows: Vec::new(),
+            equal_rows: 0,
+            rows_without_figure: 0,
+            warnings: warnings(sides),
+        };
+        let mut matched: Vec<(Identity, [Option<HeldFigures>; 2])> = Vec::new();
+        let mut known: HashMap<Identity, usize> = HashMap::new();
+        for (number, side) in sides.into_iter().enumerate() {
+            for (identity, held) in of_side(side, by) {
+                let at = *known.entry(identity.clone()).or_insert(matched.len());
+                if at == matched.len() {
+                    matched.push((identity.clone(), [None, None]));
+                }
+                let (first, figures) = &mut matched[at];
+                // Where it lies in the newer build is where to look.
+                if identity.source.is_some() {
+                    first.source = identity.source;
+                }
+                figures[number] = Some(held);
+            }
+        }
+        for (identity, sides) in matched {
+            let values = sides.each_ref().map(|held| match held {
+                Some(held) => held.of(measure),
+                None => Some(0),
+            });
+            let [Some(base), Some(new)] = values else {
+                diff.rows_without_figure += 1;
+                continue;
+            };
+            let change = change([base, new]);
+            if change.verdict == Verdict::Equal && base == new {
+                diff.equal_rows += 1;
+                continue;
+            }
+            let kind = match &sides {
+                [None, _] => RowKind::Added,
+                [_, None] => RowKind::Removed,
+                _ => RowKind::Changed,
+            };
+            diff.rows.push(HeldChange {
+                identity,
+                kind,
+                change,
+                sides,
+            });
+        }
+        diff.rows.sort_by(|a, b| {
+            let size = |row: &HeldChange| row.change.difference().abs();
+            let by_size = size(b).total_cmp(&size(a));
+            by_size.then_with(|| a.identity.parts().cmp(&b.identity.parts()))
         });
+        diff
     }
-    diff.rows.sort_by(|a, b| {
-        let size = |row: &HeldChange| row.change.difference().abs();
-        let by_size = size(b).total_cmp(&size(a));
-        by_size.then_with(|| a.identity.parts().cmp(&b.identity.parts()))
-    });
-    diff
 }
 
 fn change(values: [u64; 2]) -> Change {
@@ -221,11 +217,7 @@ fn warnings(sides: [HeldSide<'_>; 2]) -> Vec<String> {
     said
 }
 
-/// Writes the comparison as text; `options` give the width, the mark-up and the number of rows.
-///
-/// # Errors
-/// Returns the errors of `out`.
-pub fn write_held_text(
+pub(super) fn write_text(
     diff: &HeldDiff<'_>,
     options: &ReportOptions<'_>,
     out: impl Write,
@@ -300,18 +292,10 @@ pub fn write_held_text(
     page.finish(out)
 }
 
-/// Writes the comparison as one JSON object. `base_figures` and `new_figures` of a row are those of
-/// the report, null where the side does not have the row.
-///
-/// # Errors
-/// Returns the errors of `out`.
-pub fn write_held_json(diff: &HeldDiff<'_>, top: Option<usize>, out: impl Write) -> io::Result<()> {
-    escape::write_json(&HeldDiffJson { diff, top }, out)
-}
-
-struct HeldDiffJson<'a> {
-    diff: &'a HeldDiff<'a>,
-    top: Option<usize>,
+pub(super) struct HeldDiffJson<'a> {
+    pub(super) diff: &'a HeldDiff<'a>,
+    /// Maximum number of rows.
+    pub(super) top: Option<usize>,
 }
 
 impl Serialize for HeldDiffJson<'_> {

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use super::held::HeldDiffJson;
 use super::series::{Amount, Change};
-use super::{Diff, Recording, input, peak_bound};
+use super::{Comparison, Diff, Recording, input, peak_bound};
 use crate::profile::{Figures, Measure};
 use crate::report::escape;
 use crate::table::By;
@@ -23,14 +24,21 @@ pub const FORMAT: u32 = 1;
 /// between `difference_low` and `difference_high` with a confidence of 95 %), `within_spread` (of
 /// several recordings) and `not_known` (of blocks and other events of samples, which are lower
 /// bounds: the difference and its ends are null). `rows` are those that differ by the measure;
-/// `base_figures` and `new_figures` of a row are those of the report, one for each recording, null
-/// where no recording of the side has it. By phase, `phases` has the time, the speed and the
+/// `base_figures` and `new_figures` of a row are those of the report, one for each recording (of a
+/// snapshot just one), null where no recording of the side has it. By phase, `phases` has the time, the speed and the
 /// allocations for each record of every phase, null on a side that does not know them.
 ///
 /// # Errors
 /// Returns the errors of `out`.
-pub fn write_json(diff: &Diff<'_>, top: Option<usize>, out: impl Write) -> io::Result<()> {
-    escape::write_json(&DiffJson { diff, top }, out)
+pub fn write_json(
+    comparison: &Comparison<'_>,
+    top: Option<usize>,
+    out: impl Write,
+) -> io::Result<()> {
+    match comparison {
+        Comparison::Counted(diff) => escape::write_json(&DiffJson { diff, top }, out),
+        Comparison::Held(diff) => escape::write_json(&HeldDiffJson { diff, top }, out),
+    }
 }
 
 struct DiffJson<'a> {

@@ -5,8 +5,11 @@
 //! called a difference: a difference within the error bound of a peak, or within the spread of
 //! several recordings of a side, is marked as such.
 //!
+//! [`Diff`] compares counters of whole recordings, [`HeldDiff`] two snapshots. Either is a
+//! [`Comparison`], which is written as text, JSON, Markdown or a picture.
+//!
 //! ```
-//! use heapglass_profiler::diff::{DiffOptions, Recording, compare};
+//! use heapglass_profiler::diff::{Diff, DiffOptions, Recording};
 //! use heapglass_profiler::profile::Measure;
 //! use heapglass_profiler::table::By;
 //!
@@ -18,7 +21,7 @@
 //!     measure: Measure::Peak,
 //!     ..DiffOptions::default()
 //! };
-//! let diff = compare(&base, &new, options);
+//! let diff = Diff::new(&base, &new, options);
 //! for warning in &diff.warnings {
 //!     eprintln!("{warning}");
 //! }
@@ -51,7 +54,7 @@ use crate::table::By;
 use crate::units::printable;
 
 pub use beside::{Beside, RemovedRows, RowBeside, beside_tree};
-pub use held::{HeldChange, HeldDiff, HeldSide, compare_held, write_held_json, write_held_text};
+pub use held::{HeldChange, HeldDiff, HeldSide};
 pub use identity::Identity;
 pub use input::{Input, Per, input};
 pub use json::{FORMAT, write_json};
@@ -63,7 +66,7 @@ pub use palette::strength;
 pub(crate) use palette::{LESS, MORE, of_difference};
 pub use phases::{PhaseChange, PhaseFigure, PhaseFigureChange};
 pub(crate) use picture::file_name;
-pub use picture::{write_held_svg, write_svg};
+pub use picture::write_svg;
 pub use series::{Amount, Change, Series, Verdict};
 pub use text::write_text;
 pub(crate) use text::{amount, each, write_identity};
@@ -90,7 +93,28 @@ pub struct DiffOptions {
     pub per: Option<Per>,
 }
 
-/// Two sides compared.
+/// Two sides compared: their counters, or what is held in a snapshot of each.
+#[derive(Clone, Debug)]
+pub enum Comparison<'a> {
+    /// Counters of whole recordings.
+    Counted(Diff<'a>),
+    /// Two snapshots.
+    Held(Box<HeldDiff<'a>>),
+}
+
+impl<'a> From<Diff<'a>> for Comparison<'a> {
+    fn from(diff: Diff<'a>) -> Self {
+        Comparison::Counted(diff)
+    }
+}
+
+impl<'a> From<HeldDiff<'a>> for Comparison<'a> {
+    fn from(diff: HeldDiff<'a>) -> Self {
+        Comparison::Held(Box::new(diff))
+    }
+}
+
+/// The counters of two sides compared.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Diff<'a> {
@@ -153,7 +177,39 @@ pub enum RowKind {
     Changed,
 }
 
-impl Diff<'_> {
+impl<'a> Diff<'a> {
+    /// Compares two sides; a side without recordings is empty.
+    pub fn new(base: &[Recording<'a>], new: &[Recording<'a>], options: DiffOptions) -> Diff<'a> {
+        let warnings = warnings(base, new, options);
+        let options = comparable(base, new, options);
+        let Changed {
+            rows,
+            equal_rows,
+            other_rows,
+            rows_without_figure,
+            other_rows_without_figure,
+        } = Matched::new([base, new], options.by, Frames::Folded)
+            .changed(options.measure, options.per);
+        Diff {
+            options,
+            base: base.to_vec(),
+            new: new.to_vec(),
+            totals: totals(base, new, None),
+            per_input: Per::ALL
+                .into_iter()
+                .filter(|&per| knows(base, per) && knows(new, per))
+                .map(|per| (per, totals(base, new, Some(per))))
+                .collect(),
+            rows,
+            equal_rows,
+            other_rows,
+            rows_without_figure,
+            other_rows_without_figure,
+            phases: phases::phases(base, new, options),
+            warnings,
+        }
+    }
+
     /// Returns `true` if no total and no row differs in any figure.
     pub fn is_equal(&self) -> bool {
         let totals = self.base.iter().chain(&self.new);
@@ -182,41 +238,6 @@ pub(crate) fn naming_state(base: &[Recording<'_>], new: &[Recording<'_>]) -> Sta
         State::Merged
     } else {
         State::Finished
-    }
-}
-
-/// Compares two sides; a side without recordings is empty.
-pub fn compare<'a>(
-    base: &[Recording<'a>],
-    new: &[Recording<'a>],
-    options: DiffOptions,
-) -> Diff<'a> {
-    let warnings = warnings(base, new, options);
-    let options = comparable(base, new, options);
-    let Changed {
-        rows,
-        equal_rows,
-        other_rows,
-        rows_without_figure,
-        other_rows_without_figure,
-    } = Matched::new([base, new], options.by, Frames::Folded).changed(options.measure, options.per);
-    Diff {
-        options,
-        base: base.to_vec(),
-        new: new.to_vec(),
-        totals: totals(base, new, None),
-        per_input: Per::ALL
-            .into_iter()
-            .filter(|&per| knows(base, per) && knows(new, per))
-            .map(|per| (per, totals(base, new, Some(per))))
-            .collect(),
-        rows,
-        equal_rows,
-        other_rows,
-        rows_without_figure,
-        other_rows_without_figure,
-        phases: phases::phases(base, new, options),
-        warnings,
     }
 }
 

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use super::held::HeldDiff;
 use super::merged::{MatchedPaths, MergedTree};
-use super::{Diff, median_recording, palette};
+use super::{Comparison, Diff, median_recording, palette};
 use crate::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
 use crate::flamegraph::{
     Caption, PLACE, Picture, PictureTotals, prune, shorten, squares, to_the_byte, without_round,
@@ -22,14 +22,22 @@ use crate::question::{Form, Kind, check, levels};
 use crate::table::By;
 use crate::units::{Count, printable};
 
-/// Writes the picture: by field, type or arena where rows are, else by stack. If a side has
-/// several recordings, it shows the one whose total is the median.
+/// Writes the picture. Counters: by field, type or arena where rows are, else by stack; if a side
+/// has several recordings, it shows the one whose total is the median. Snapshots: by holder, or
+/// what holds the rows.
 ///
 /// # Errors
-/// Returns the errors of `out`; `InvalidInput` by arena and a measure that is not of
-/// [arenas](By::Arena), or where a side has no recording; `InvalidData` when the figures add up
-/// to more than 64 bits.
-pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> {
+/// Returns the errors of `out`; `InvalidInput` where a side has no recording, or if
+/// [there is no such picture](crate::question::RULES); `InvalidData` when the figures add up to
+/// more than 64 bits.
+pub fn write_svg(comparison: &Comparison<'_>, out: impl Write) -> io::Result<PictureTotals> {
+    match comparison {
+        Comparison::Counted(diff) => write_counted(diff, out),
+        Comparison::Held(diff) => write_held(diff, out),
+    }
+}
+
+fn write_counted(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> {
     let measure = diff.options.measure;
     let levels = levels(diff.options.by);
     if levels == Levels::Arena {
@@ -57,12 +65,7 @@ pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> 
     draw(&merged, names, measure, title, note, out)
 }
 
-/// Writes a comparison of the holders of two snapshots as a picture.
-///
-/// # Errors
-/// Returns the errors of `out`; `InvalidInput` if the grouping has no picture; `InvalidData` when
-/// the figures add up to more than 64 bits.
-pub fn write_held_svg(diff: &HeldDiff<'_>, out: impl Write) -> io::Result<PictureTotals> {
+fn write_held(diff: &HeldDiff<'_>, out: impl Write) -> io::Result<PictureTotals> {
     let merged = MergedTree::of_holders(diff.sides, diff.by, diff.measure).map_err(invalid)?;
     let names = diff
         .sides

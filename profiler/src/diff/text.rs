@@ -7,8 +7,8 @@ use std::io::{self, Write};
 
 use super::series::{Amount, Change, Verdict};
 use super::{
-    Diff, Identity, Per, PhaseFigure, PhaseFigureChange, RowChange, RowKind, Series, input,
-    peak_bound,
+    Comparison, Diff, Identity, Per, PhaseFigure, PhaseFigureChange, RowChange, RowKind, Series,
+    held, input, peak_bound,
 };
 use crate::profile::Measure;
 use crate::report::page::Page;
@@ -27,7 +27,18 @@ const PHASE_FIGURE: usize = 12;
 ///
 /// # Errors
 /// Returns the errors of `out`.
-pub fn write_text(diff: &Diff<'_>, options: &ReportOptions<'_>, out: impl Write) -> io::Result<()> {
+pub fn write_text(
+    comparison: &Comparison<'_>,
+    options: &ReportOptions<'_>,
+    out: impl Write,
+) -> io::Result<()> {
+    match comparison {
+        Comparison::Counted(diff) => write_counted(diff, options, out),
+        Comparison::Held(diff) => held::write_text(diff, options, out),
+    }
+}
+
+fn write_counted(diff: &Diff<'_>, options: &ReportOptions<'_>, out: impl Write) -> io::Result<()> {
     let mut page = Page::new(options);
     for (name, side) in [("base", &diff.base), ("new", &diff.new)] {
         for (number, one) in side.iter().enumerate() {

@@ -27,7 +27,7 @@ mod text;
 
 use std::cmp::Reverse;
 
-use crate::diff::{DiffOptions, Identity, Recording, RowChange, compare};
+use crate::diff::{Diff, DiffOptions, Identity, Recording, RowChange};
 use crate::profile::{Figures, Measure, Profile};
 use crate::question::{Form, Kind, check};
 use crate::table::By;
@@ -191,7 +191,7 @@ pub fn growth(profile: &Profile, from: Found, to: Found, by: By) -> Result<Growt
         measure: Measure::Live,
         ..DiffOptions::default()
     };
-    let diff = compare(&[base], &[new], options);
+    let diff = Diff::new(&[base], &[new], options);
     let live_of = |figures: &Figures| (figures.live_bytes, figures.number("live_blocks").value);
     let live = |figures: &[Figures]| live_of(&figures.first().copied().unwrap_or_default());
     let mut rows: Vec<GrowthRow> = diff

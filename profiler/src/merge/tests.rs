@@ -2,7 +2,7 @@
 //! written them, and recordings that are made up here.
 
 use super::*;
-use crate::diff::{DiffOptions, Identity, Recording as Named, compare, write_markdown};
+use crate::diff::{Diff, DiffOptions, Identity, Recording as Named, write_markdown};
 use crate::profile::{FIGURES, Figures, Frames, Measure, Profile, State};
 use crate::report::{self, ReportOptions};
 use crate::table::{By, rows};
@@ -533,9 +533,9 @@ fn peaks_of_a_sum_are_called_sums_of_peaks() {
     let one = opened(paths[0]);
     let [base, new] =
         [("one.hg", &one), ("sum.hg", &sum)].map(|(name, profile)| [Named { name, profile }]);
-    let diff = compare(&base, &new, DiffOptions::default());
+    let diff = Diff::new(&base, &new, DiffOptions::default());
     assert!(diff.warnings[0].contains("different numbers of recordings (1, 3)"));
-    let diff = text(&|out| write_markdown(&diff, None, out).expect("in memory"));
+    let diff = text(&|out| write_markdown(&diff.clone().into(), None, out).expect("in memory"));
     assert!(diff.starts_with("### heapglass: sum of peaks"), "{diff}");
 }
 

@@ -25,13 +25,14 @@ fn several(profiles: &[Profile]) -> Vec<Recording<'_>> {
 
 fn text(diff: &Diff<'_>) -> String {
     let mut out = Vec::new();
-    write_text(diff, &ReportOptions::default(), &mut out).expect("writing to memory");
+    write_text(&diff.clone().into(), &ReportOptions::default(), &mut out)
+        .expect("writing to memory");
     String::from_utf8(out).expect("text")
 }
 
 fn json(diff: &Diff<'_>) -> Value {
     let mut out = Vec::new();
-    write_json(diff, None, &mut out).expect("writing to memory");
+    write_json(&diff.clone().into(), None, &mut out).expect("writing to memory");
     serde_json::from_slice(&out).expect("valid JSON")
 }
 
@@ -69,7 +70,7 @@ fn a_recording_compared_with_itself_differs_in_nothing() {
                     measure,
                     per: None,
                 };
-                let diff = compare(&one(&profile), &one(&profile), options);
+                let diff = Diff::new(&one(&profile), &one(&profile), options);
                 assert!(diff.is_equal(), "{by:?} {measure:?}: {:?}", diff.rows);
                 assert!(text(&diff).contains("Nothing differs"), "{}", text(&diff));
                 assert_eq!(json(&diff)["equal"], true);
@@ -98,7 +99,7 @@ fn two_builds_that_differ_in_one_function_differ_in_that_function_alone() {
             measure: Measure::Total,
             per: None,
         };
-        let diff = compare(&one(&base), &one(&new), options);
+        let diff = Diff::new(&one(&base), &one(&new), options);
         assert_eq!(diff.kinds(), [0, 0, 1], "{by:?}: {:?}", diff.rows);
         assert_eq!(diff.other_rows, 0, "{by:?}");
         assert_eq!(diff.rows[0].change.exact_difference(), Some(32_000));
@@ -113,7 +114,7 @@ fn two_builds_that_differ_in_one_function_differ_in_that_function_alone() {
         measure: Measure::Total,
         per: None,
     };
-    let diff = compare(&one(&base), &one(&new), by_owner);
+    let diff = Diff::new(&one(&base), &one(&new), by_owner);
     assert_eq!(
         diff.rows[0].identity.source.as_deref(),
         Some("src/main.rs:107")
@@ -165,7 +166,7 @@ fn rows_beside_those_of_a_base_are_those_of_the_comparison() {
             })
         );
         // The same rows as in the comparison, with the same differences.
-        let diff = compare(&one(&base), &one(&new), options);
+        let diff = Diff::new(&one(&base), &one(&new), options);
         assert_eq!(diff.kinds(), [1, 1, 1], "{by:?}");
     }
 }
@@ -230,7 +231,7 @@ fn rows_that_only_one_side_has_are_added_or_removed() {
         measure: Measure::Live,
         per: None,
     };
-    let diff = compare(&one(&base), &one(&new), options);
+    let diff = Diff::new(&one(&base), &one(&new), options);
     assert_eq!(diff.kinds(), [1, 1, 0]);
     let json = json(&diff);
     assert_eq!(json["rows"][0]["kind"], "added");
@@ -250,7 +251,7 @@ fn every_figure_of_a_row_is_the_reports() {
             measure: Measure::Total,
             per: None,
         };
-        let diff = compare(&one(&base), &one(&new), options);
+        let diff = Diff::new(&one(&base), &one(&new), options);
         let mut sums = [Figures::default(); 2];
         let mut equal = 0_i128;
         for row in &diff.rows {
@@ -276,7 +277,7 @@ fn a_difference_within_the_bounds_of_two_peaks_is_said_to_be() {
         profile
     };
     let verdict = |base: &Profile, new: &Profile| {
-        let diff = compare(&one(base), &one(new), DiffOptions::default());
+        let diff = Diff::new(&one(base), &one(new), DiffOptions::default());
         let (measure, change) = diff.totals[0].clone();
         assert_eq!(measure, Measure::Peak);
         assert_eq!(diff.rows[0].change.verdict, change.verdict);
@@ -306,7 +307,7 @@ fn of_several_recordings_medians_are_compared_and_noise_is_said_to_be_noise() {
         per: None,
     };
     let (base, new) = (make([100, 140, 120]), make([130, 125, 135]));
-    let diff = compare(&several(&base), &several(&new), options);
+    let diff = Diff::new(&several(&base), &several(&new), options);
     let change = &diff.rows[0].change;
     assert_eq!(
         (change.base.median.value, change.new.median.value),
@@ -316,7 +317,7 @@ fn of_several_recordings_medians_are_compared_and_noise_is_said_to_be_noise() {
     assert_eq!(change.verdict, Verdict::WithinSpread);
     assert!(text(&diff).contains("within the spread"), "{}", text(&diff));
     let new = make([141, 150, 160]);
-    let diff = compare(&several(&base), &several(&new), options);
+    let diff = Diff::new(&several(&base), &several(&new), options);
     assert_eq!(diff.rows[0].change.verdict, Verdict::More);
     let json = json(&diff);
     let values = json["rows"][0]["base"]["values"]
@@ -354,7 +355,7 @@ fn figures_for_each_record_are_equal_where_only_the_input_grew() {
             measure: Measure::Total,
             per,
         };
-        let whole = compare(&one(&base), &one(&new), options(None));
+        let whole = Diff::new(&one(&base), &one(&new), options(None));
         assert_eq!(whole.rows.len(), 1);
         assert!(
             whole
@@ -362,7 +363,7 @@ fn figures_for_each_record_are_equal_where_only_the_input_grew() {
                 .iter()
                 .any(|said| said.contains("--per record"))
         );
-        let divided = compare(&one(&base), &one(&new), options(Some(Per::Record)));
+        let divided = Diff::new(&one(&base), &one(&new), options(Some(Per::Record)));
         assert_eq!(divided.rows.len(), 0, "{by:?}: {:?}", divided.rows);
     }
     let more = reader(3_000, 50);
@@ -371,7 +372,7 @@ fn figures_for_each_record_are_equal_where_only_the_input_grew() {
         measure: Measure::Total,
         per: Some(Per::Record),
     };
-    let diff = compare(&one(&base), &one(&more), options);
+    let diff = Diff::new(&one(&base), &one(&more), options);
     assert_eq!(diff.rows[0].change.difference(), 10.0);
     assert!(text(&diff).contains("+10.0 B"), "{}", text(&diff));
     assert_eq!(json(&diff)["rows"][0]["difference"], 10.0);
@@ -381,7 +382,7 @@ fn figures_for_each_record_are_equal_where_only_the_input_grew() {
 fn recordings_of_different_programs_are_compared_and_said_to_be() {
     let (base, mut new) = (program(&[], 1, 0), program(&[], 1, 0));
     new.parts().process.program = "other".into();
-    let diff = compare(&one(&base), &one(&new), DiffOptions::default());
+    let diff = Diff::new(&one(&base), &one(&new), DiffOptions::default());
     let said = text(&diff);
     assert!(said.contains("different programs (app, other)"), "{said}");
 }
@@ -405,7 +406,7 @@ fn types_of_one_name_in_two_modules_are_two_rows() {
         make("alloc::vec::Vec<app::a::Ship>"),
         make("alloc::vec::Vec<app::b::Ship>"),
     );
-    let diff = compare(&one(&one_module), &one(&other), options);
+    let diff = Diff::new(&one(&one_module), &one(&other), options);
     let names: Vec<&str> = diff
         .rows
         .iter()
@@ -432,9 +433,9 @@ fn the_picture_holds_both_sides_whole_in_two_colours() {
         5,
         9,
     );
-    let diff = compare(&one(&base), &one(&new), DiffOptions::default());
+    let diff = Diff::new(&one(&base), &one(&new), DiffOptions::default());
     let mut out = Vec::new();
-    let drawn = write_svg(&diff, &mut out).expect("a picture");
+    let drawn = write_svg(&diff.clone().into(), &mut out).expect("a picture");
     // The removed part, and everything in the new profile.
     assert_eq!(drawn.total, 5_000 + new.totals().peak_bytes);
     let svg = String::from_utf8(out).expect("text");
@@ -450,8 +451,8 @@ fn the_picture_holds_both_sides_whole_in_two_colours() {
         assert!(svg.contains(part), "{part} in {svg}");
     }
     let empty = Profile::default();
-    let nothing = compare(&one(&empty), &one(&empty), DiffOptions::default());
-    let drawn = write_svg(&nothing, Vec::new()).expect("a picture that says so");
+    let nothing = Diff::new(&one(&empty), &one(&empty), DiffOptions::default());
+    let drawn = write_svg(&nothing.into(), Vec::new()).expect("a picture that says so");
     assert_eq!(drawn.frames, 0);
 }
 
@@ -468,10 +469,10 @@ fn names_from_a_recording_never_reach_the_terminal_raw() {
             by,
             ..DiffOptions::default()
         };
-        let diff = compare(&one(&base), &one(&new), options);
+        let diff = Diff::new(&one(&base), &one(&new), options);
         let mut all = text(&diff);
         let mut out = Vec::new();
-        write_json(&diff, None, &mut out).expect("writing to memory");
+        write_json(&diff.clone().into(), None, &mut out).expect("writing to memory");
         all.push_str(&String::from_utf8(out).expect("text"));
         assert!(!all.contains('\u{1b}') && !all.contains('\u{7}'), "{by:?}");
     }
@@ -500,7 +501,7 @@ fn where_one_side_alone_has_phases_or_fields_owners_are_compared_and_it_is_said(
         per: None,
     };
     for (base, new, side) in [(&without, &with, "second"), (&with, &without, "first")] {
-        let diff = compare(&one(base), &one(new), options);
+        let diff = Diff::new(&one(base), &one(new), options);
         assert_eq!(diff.options.by, By::Owner);
         assert!(diff.rows.is_empty(), "{:?}", diff.rows);
         let said = format!("Only the {side} side has phases");
@@ -522,7 +523,7 @@ fn where_one_side_alone_has_phases_or_fields_owners_are_compared_and_it_is_said(
     }
     // If both sides have phases, or neither has, rows are sites.
     for (base, new) in [(&with, &with), (&without, &without)] {
-        let diff = compare(&one(base), &one(new), options);
+        let diff = Diff::new(&one(base), &one(new), options);
         assert_eq!((diff.options.by, diff.warnings.len()), (By::Site, 0));
     }
 }
@@ -555,7 +556,11 @@ fn what_lies_below_a_renamed_call_is_the_same_on_both_sides() {
         per: None,
     };
     let mut out = Vec::new();
-    write_svg(&compare(&one(&base), &one(&new), options), &mut out).expect("a picture");
+    write_svg(
+        &Diff::new(&one(&base), &one(&new), options).into(),
+        &mut out,
+    )
+    .expect("a picture");
     let svg = String::from_utf8(out).expect("text");
     assert!(svg.contains("app::decode (was app::parse)"), "{svg}");
     assert!(!svg.contains("0 bytes -"), "nothing was added or removed");
@@ -584,7 +589,7 @@ fn phases_of_two_sides_stand_beside_each_other_with_time_and_speed() {
         by: By::Phase,
         ..DiffOptions::default()
     };
-    let diff = compare(&one(&base), &one(&new), options);
+    let diff = Diff::new(&one(&base), &one(&new), options);
     let json = json(&diff);
     let phases = json["phases"].as_array().expect("phases");
     let phase = phases.iter().find(|phase| phase["key"] == "load");
@@ -610,7 +615,7 @@ fn phases_of_two_sides_stand_beside_each_other_with_time_and_speed() {
     assert!(text.contains("Times differ from run to run"), "{text}");
     // A side that does not know the time says so.
     let untimed = reader(1_000, 100);
-    let diff = compare(&one(&untimed), &one(&new), options);
+    let diff = Diff::new(&one(&untimed), &one(&new), options);
     let load = diff.phases.iter().find(|phase| phase.key == "load");
     let time = &load.expect("the phase").figures[0];
     assert!(time.base.is_none() && time.new.is_some() && time.change().is_none());

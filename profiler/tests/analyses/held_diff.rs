@@ -1,9 +1,7 @@
 //! Tests the comparison of two snapshots.
 
 use heapglass_fixture as fixture;
-use heapglass_profiler::diff::{
-    HeldDiff, HeldSide, RowKind, compare_held, write_held_json, write_held_svg, write_held_text,
-};
+use heapglass_profiler::diff::{HeldDiff, HeldSide, RowKind, write_json, write_svg, write_text};
 use heapglass_profiler::profile::{Measure, Profile};
 use heapglass_profiler::question::{Form, Kind, check};
 use heapglass_profiler::report::ReportOptions;
@@ -21,7 +19,8 @@ fn side<'a>(profile: &'a Profile, at: &str) -> HeldSide<'a> {
 
 fn text(diff: &HeldDiff<'_>) -> String {
     let mut out = Vec::new();
-    write_held_text(diff, &ReportOptions::default(), &mut out).expect("writing to memory");
+    write_text(&diff.clone().into(), &ReportOptions::default(), &mut out)
+        .expect("writing to memory");
     String::from_utf8(out).expect("text")
 }
 
@@ -36,7 +35,7 @@ fn a_snapshot_does_not_differ_from_itself() {
     for by in groupings() {
         for measure in Measure::OF_SNAPSHOTS {
             let same = side(&profile, "peak");
-            let diff = compare_held(same, same, by, measure);
+            let diff = HeldDiff::new([same, same], by, measure);
             assert!(diff.rows.is_empty(), "{by:?}");
             assert!(diff.equal_rows > 0, "{by:?}");
         }
@@ -50,7 +49,7 @@ fn two_snapshots_swapped_give_the_opposite_differences() {
         for measure in Measure::OF_SNAPSHOTS {
             let (peak, exit) = (side(&profile, "peak"), side(&profile, "exit"));
             let [there, back] = [(peak, exit), (exit, peak)].map(|(base, new)| {
-                let diff = compare_held(base, new, by, measure);
+                let diff = HeldDiff::new([base, new], by, measure);
                 let rows = diff.rows.iter();
                 let row = |row: &heapglass_profiler::diff::HeldChange| {
                     (row.identity.name.clone(), row.change.exact_difference())
@@ -73,7 +72,7 @@ fn two_snapshots_swapped_give_the_opposite_differences() {
 fn holders_are_matched_by_the_names_of_their_paths() {
     let profile = fixture::with_made_up_snapshots();
     let (peak, exit) = (side(&profile, "peak"), side(&profile, "exit"));
-    let diff = compare_held(peak, exit, By::Holder, Measure::Retained);
+    let diff = HeldDiff::new([peak, exit], By::Holder, Measure::Retained);
     let found = |name: &str| {
         let row = diff.rows.iter().find(|row| row.identity.name == name);
         row.unwrap_or_else(|| panic!("{name}"))
@@ -100,9 +99,9 @@ fn holders_are_matched_by_the_names_of_their_paths() {
 fn json_says_which_snapshots_are_compared() {
     let profile = fixture::with_made_up_snapshots();
     let (loaded, peak) = (side(&profile, "loaded"), side(&profile, "peak"));
-    let diff = compare_held(loaded, peak, By::Type, Measure::Unused);
+    let diff = HeldDiff::new([loaded, peak], By::Type, Measure::Unused);
     let mut out = Vec::new();
-    write_held_json(&diff, Some(2), &mut out).expect("writing to memory");
+    write_json(&diff.clone().into(), Some(2), &mut out).expect("writing to memory");
     let json: Value = serde_json::from_slice(&out).expect("JSON");
     assert_eq!(json["base"]["snapshot"]["label"], "loaded");
     assert_eq!(json["new"]["snapshot"]["number"], 2);
@@ -121,9 +120,9 @@ fn the_picture_of_two_snapshots_has_the_whole_of_each_side() {
     let (peak, exit) = (side(&profile, "peak"), side(&profile, "exit"));
     for measure in Measure::OF_SNAPSHOTS {
         for by in [By::Holder, By::Type, By::Field] {
-            let diff = compare_held(exit, peak, by, measure);
+            let diff = HeldDiff::new([exit, peak], by, measure);
             let mut svg = Vec::new();
-            let drawn = write_held_svg(&diff, &mut svg).expect("writing to memory");
+            let drawn = write_svg(&diff.clone().into(), &mut svg).expect("writing to memory");
             let svg = String::from_utf8(svg).expect("text");
             let [exit, peak] = diff.sides.map(|side| side.at.whole(measure));
             let amounts = format!("{} -&gt; {}", Bytes(exit), Bytes(peak));
@@ -138,7 +137,7 @@ fn the_picture_of_two_snapshots_has_the_whole_of_each_side() {
             assert!(svg.contains("app.hg 3 (exit) -&gt; app.hg 2 (peak)"));
         }
     }
-    let diff = compare_held(exit, peak, By::Crate, Measure::Unused);
-    let refused = write_held_svg(&diff, std::io::sink()).expect_err("rows of crates");
+    let diff = HeldDiff::new([exit, peak], By::Crate, Measure::Unused);
+    let refused = write_svg(&diff.clone().into(), std::io::sink()).expect_err("rows of crates");
     assert!(refused.to_string().contains("no picture of them"));
 }

@@ -4,7 +4,7 @@ use heapglass_profiler::advice;
 use heapglass_profiler::arenas;
 use heapglass_profiler::calltree::{self, CallTree, CallTreeOptions, Levels};
 use heapglass_profiler::check;
-use heapglass_profiler::diff::{self, DiffOptions, Per, Recording};
+use heapglass_profiler::diff::{self, Diff, DiffOptions, Per, Recording};
 use heapglass_profiler::export::{self, Format};
 use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Frames, Measure, Profile, ScopeId};
@@ -134,8 +134,9 @@ fn compare(profile: &Profile, pick: usize, measure: Measure) {
         measure,
         per: [None, Some(Per::Record), Some(Per::InputByte)][pick % 3],
     };
-    let compared = diff::compare(&side, &side, options);
+    let compared = Diff::new(&side, &side, options);
     assert!(compared.is_equal());
+    let compared = compared.into();
     diff::write_text(&compared, &ReportOptions::default(), sink()).expect("text");
     diff::write_json(&compared, None, sink()).expect("JSON");
     // Figures beyond 64 bits are reported as an error, and so is a measure that arenas do not have.
@@ -145,7 +146,7 @@ fn compare(profile: &Profile, pick: usize, measure: Measure) {
         name: "empty.hg",
         profile: &empty,
     }];
-    let compared = diff::compare(&none, &side, options);
+    let compared = Diff::new(&none, &side, options).into();
     diff::write_text(&compared, &ReportOptions::default(), sink()).expect("text");
     let budget =
         "[total]\npeak = 0\n[phase.\"**\"]\nblocks = 0\n[type.\"**\".per_record]\ntotal = 0";

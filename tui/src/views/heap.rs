@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use heapglass_profiler::diff::{HeldChange, HeldSide, compare_held};
+use heapglass_profiler::diff::{HeldChange, HeldDiff, HeldSide};
 use heapglass_profiler::profile::Measure;
 use heapglass_profiler::table::{
     By, Heading, HolderRow, HolderRowName, SnapshotAt, all_snapshots, holders, holders_of,
@@ -109,8 +109,7 @@ impl Request {
                 at,
             })
         });
-        let changes =
-            sides.map(|[base, new]| compare_held(base, new, By::Holder, Measure::Retained).rows);
+        let changes = sides.map(|sides| HeldDiff::new(sides, By::Holder, Measure::Retained).rows);
         Filled {
             request: self.clone(),
             rows,

@@ -1,27 +1,25 @@
 //! `heapglass diff`: compares two sides of recordings, as text, JSON or a picture.
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use heapglass_profiler::diff::{
-    DiffOptions, HeldSide, Recording, compare, compare_held, refused, write_held_json,
-    write_held_svg, write_held_text, write_json, write_markdown, write_svg, write_text,
+    Comparison, Diff, DiffOptions, HeldDiff, HeldSide, Recording, refused, write_json,
+    write_markdown, write_svg, write_text,
 };
-use heapglass_profiler::flamegraph::PictureTotals;
-use heapglass_profiler::profile::{Frames, Measure};
+use heapglass_profiler::profile::Frames;
 use heapglass_profiler::question::Form;
 use heapglass_profiler::report::ReportOptions;
 use heapglass_profiler::table::By;
 
 use super::export::write_comparison;
-use crate::args::{Diff, Symbols, snapshot_of};
+use crate::args::{self, Symbols, snapshot_of};
 use crate::error::Error;
 use crate::files::output::Output;
-use crate::open::{self, Side};
+use crate::open::Side;
 use crate::progress::Working;
 use crate::{no_effect, terminal};
 
-pub(super) fn run(args: &Diff) -> Result<(), Error> {
+pub(super) fn run(args: &args::Diff) -> Result<(), Error> {
     let base: Vec<&Path> = paths(&args.base, &args.and_base);
     let new: Vec<&Path> = paths(&args.new, &args.and_new);
     let inputs: Vec<&Path> = base.iter().chain(&new).copied().collect();
@@ -47,22 +45,15 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
             asked.checked(form)?;
         }
     }
-    if asked.is_of_snapshot() {
-        return held(args, by, measure, (is_picture, is_page), &inputs);
-    }
+    let is_held = asked.is_of_snapshot();
     for (flag, at) in [("--at", &args.ask.figures.at), ("--base-at", &args.base_at)] {
-        if let Some(at) = at {
+        if let Some(at) = at.as_ref().filter(|_| !is_held) {
             no_effect::warn(
                 format_args!("{flag} {at}"),
                 "these figures are of whole recordings; use it with --by holder, --measure retained or --measure unused",
             );
         }
     }
-    let options = DiffOptions {
-        by,
-        measure,
-        per: args.per,
-    };
     let output = Output::open(&args.output, &inputs)?;
     let base = Side::open(&base, &symbols(args, &args.base_binary))?;
     let new = Side::open(&new, &symbols(args, &args.new_binary))?;
@@ -71,27 +62,52 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
         debug_dir: args.debug_dir.clone(),
         ..Symbols::default()
     };
-    no_effect::warn_of_rows(options.by, options.measure, Frames::Folded, &both);
-    no_effect::warn_of_symbols(&both, &[base.profiles(), new.profiles()].concat());
-    if let Some(why) = refused(&base.recordings(), &new.recordings()) {
-        return Err(Error::misuse(why));
+    if !is_held {
+        no_effect::warn_of_rows(by, measure, Frames::Folded, &both);
     }
+    no_effect::warn_of_symbols(&both, &[base.profiles(), new.profiles()].concat());
+    let (base, new) = (base.recordings(), new.recordings());
+    let snapshots = if is_held {
+        let at = args.ask.figures.at.as_deref();
+        let base_at = args.base_at.as_deref().or(at);
+        Some([
+            snapshot_of(base[0].profile, &args.base, base_at)?,
+            snapshot_of(new[0].profile, &args.new, at)?,
+        ])
+    } else if let Some(why) = refused(&base, &new) {
+        return Err(Error::misuse(why));
+    } else {
+        None
+    };
     let working = Working::new("comparing");
-    let diff = compare(&base.recordings(), &new.recordings(), options);
+    let comparison: Comparison<'_> = match snapshots {
+        Some([base_at, new_at]) => {
+            let sides = [(base[0], base_at), (new[0], new_at)];
+            let sides =
+                sides.map(|(Recording { name, profile }, at)| HeldSide { name, profile, at });
+            HeldDiff::new(sides, by, measure).into()
+        }
+        None => {
+            let options = DiffOptions {
+                by,
+                measure,
+                per: args.per,
+            };
+            Diff::new(&base, &new, options).into()
+        }
+    };
     drop(working);
     let text = if is_page {
-        let (base, new) = (base.recordings(), new.recordings());
-        write_comparison(
-            &base,
-            &new,
-            options.measure,
-            None,
-            output,
-            Some(&args.output),
-        )?;
+        let path = Some(args.output.as_path());
+        write_comparison(&base, &new, measure, snapshots, output, path)?;
+        Output::Stdout
+    } else if is_picture {
+        if let Some(drawn) = output.write(|out| write_svg(&comparison, out))? {
+            terminal::wrote_picture(&args.output, drawn.frames);
+        }
         Output::Stdout
     } else {
-        write_picture(args, is_picture, output, |out| write_svg(&diff, out))?
+        output
     };
     let shown = ReportOptions {
         top: args.top,
@@ -99,87 +115,14 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
     };
     let written = text.write(|out| {
         if args.json {
-            write_json(&diff, args.top, out)
+            write_json(&comparison, args.top, out)
         } else if args.markdown {
-            write_markdown(&diff, args.top, out)
+            write_markdown(&comparison, args.top, out)
         } else {
-            write_text(&diff, &shown, out)
+            write_text(&comparison, &shown, out)
         }
     });
     written.map(drop)
-}
-
-/// Compares two snapshots.
-fn held(
-    args: &Diff,
-    by: By,
-    measure: Measure,
-    (is_picture, is_page): (bool, bool),
-    inputs: &[&Path],
-) -> Result<(), Error> {
-    let output = Output::open(&args.output, inputs)?;
-    let base = open::open(&args.base, &symbols(args, &args.base_binary))?;
-    let new = open::open(&args.new, &symbols(args, &args.new_binary))?;
-    let at = args.ask.figures.at.as_deref();
-    let base_at = args.base_at.as_deref().or(at);
-    let names = [&args.base, &args.new].map(|path| path.display().to_string());
-    let base_side = HeldSide {
-        name: &names[0],
-        profile: &base,
-        at: snapshot_of(&base, &args.base, base_at)?,
-    };
-    let new_side = HeldSide {
-        name: &names[1],
-        profile: &new,
-        at: snapshot_of(&new, &args.new, at)?,
-    };
-    let both = Symbols {
-        own: args.own.clone(),
-        debug_dir: args.debug_dir.clone(),
-        ..Symbols::default()
-    };
-    no_effect::warn_of_symbols(&both, &[&base, &new]);
-    let working = Working::new("comparing");
-    let diff = compare_held(base_side, new_side, by, measure);
-    drop(working);
-    let text = if is_page {
-        let sides = [(&names[0], &base), (&names[1], &new)];
-        let [base, new] = sides.map(|(name, profile)| [Recording { name, profile }]);
-        let snapshots = Some([base_side.at, new_side.at]);
-        let path = Some(args.output.as_path());
-        write_comparison(&base, &new, measure, snapshots, output, path)?;
-        Output::Stdout
-    } else {
-        write_picture(args, is_picture, output, |out| write_held_svg(&diff, out))?
-    };
-    let options = ReportOptions {
-        top: args.top,
-        ..text.report_options()
-    };
-    let written = text.write(|out| {
-        if args.json {
-            write_held_json(&diff, args.top, out)
-        } else {
-            write_held_text(&diff, &options, out)
-        }
-    });
-    written.map(drop)
-}
-
-/// Writes the picture if one is wanted. Returns where the text goes.
-fn write_picture(
-    args: &Diff,
-    is_picture: bool,
-    output: Output,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<PictureTotals>,
-) -> Result<Output, Error> {
-    if !is_picture {
-        return Ok(output);
-    }
-    if let Some(drawn) = output.write(|out| write(out))? {
-        terminal::wrote_picture(&args.output, drawn.frames);
-    }
-    Ok(Output::Stdout)
 }
 
 fn paths<'a>(first: &'a Path, others: &'a [PathBuf]) -> Vec<&'a Path> {
@@ -187,7 +130,7 @@ fn paths<'a>(first: &'a Path, others: &'a [PathBuf]) -> Vec<&'a Path> {
     std::iter::once(first).chain(others).collect()
 }
 
-fn symbols(args: &Diff, binary: &Option<PathBuf>) -> Symbols {
+fn symbols(args: &args::Diff, binary: &Option<PathBuf>) -> Symbols {
     Symbols {
         binary: binary.clone(),
         debug_dir: args.debug_dir.clone(),

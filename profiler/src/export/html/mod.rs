@@ -26,8 +26,8 @@ use super::notes;
 use crate::advice::{self, advise};
 use crate::calltree::{CallTreeOptions, Levels, NodeId};
 use crate::diff::{
-    DiffOptions, HeldSide, LESS, MORE, MergedTree, Recording, compare, compare_held, file_name,
-    median_recording, naming_state, of_difference, write_held_text, write_text as write_diff_text,
+    Comparison, Diff, DiffOptions, HeldDiff, HeldSide, LESS, MORE, MergedTree, Recording,
+    file_name, median_recording, naming_state, of_difference, write_text as write_diff_text,
 };
 use crate::flamegraph::{Caption, Widths, escape, is_of_arenas, legend_entries, palette};
 use crate::invalid::invalid;
@@ -462,7 +462,7 @@ pub fn write_comparison_page(
         })
     });
     let held_measure = held.map_or(Measure::Retained, |(_, measure)| measure);
-    let held_diff = held_sides.map(|[base, new]| compare_held(base, new, By::Holder, held_measure));
+    let held_diff = held_sides.map(|sides| HeldDiff::new(sides, By::Holder, held_measure));
     let title = match (&held_diff, held) {
         (Some(diff), Some((at, measure))) => format!(
             "{} {} -> {} {}: {}, {} -> {}",
@@ -547,7 +547,7 @@ pub fn write_comparison_page(
         });
         one.collect()
     });
-    let diff = compare(
+    let diff = Diff::new(
         &named[0],
         &named[1],
         DiffOptions {
@@ -636,10 +636,11 @@ pub fn write_comparison_page(
         )
     };
     let mut report = Vec::new();
-    match held_diff.filter(|_| held.is_some()) {
-        Some(held_diff) => write_held_text(&held_diff, &ReportOptions::default(), &mut report)?,
-        None => write_diff_text(&diff, &ReportOptions::default(), &mut report)?,
-    }
+    let compared: Comparison<'_> = match held_diff.filter(|_| held.is_some()) {
+        Some(held_diff) => held_diff.into(),
+        None => diff.into(),
+    };
+    write_diff_text(&compared, &ReportOptions::default(), &mut report)?;
     write_parts(&picture, &report, &data, &mut out)
 }
 

@@ -9,9 +9,7 @@ use serde_json::Value;
 
 use super::texts::Texts;
 use super::trees::share_of;
-use crate::diff::{
-    Change, HeldChange, HeldSide, Identity, Matched, Recording, Verdict, compare_held,
-};
+use crate::diff::{Change, HeldChange, HeldDiff, HeldSide, Identity, Matched, Recording, Verdict};
 use crate::export::rows::{details, row_values};
 use crate::profile::{FIGURES, Figures, FrameId, Frames, Measure, Profile};
 use crate::report::{ReportOptions, holder_rows_json, notes};
@@ -380,7 +378,7 @@ pub(super) fn held_changes(
         notes: vec![OVERLAP.to_owned()],
     };
     for measure in Measure::OF_SNAPSHOTS {
-        let diff = compare_held(sides[0], sides[1], By::Holder, measure);
+        let diff = HeldDiff::new(sides, By::Holder, measure);
         let is_bound = |row: &HeldChange| measure == Measure::Unused && row.is_partly_known();
         let rows = diff.rows.iter().map(|row| {
             let mut said = verdict(row.change.verdict).to_owned();

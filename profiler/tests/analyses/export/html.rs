@@ -1,7 +1,7 @@
 //! The page: its figures, its size, and what it does with hostile names.
 
 use super::*;
-use heapglass_profiler::diff::{HeldSide, Recording, compare_held};
+use heapglass_profiler::diff::{HeldDiff, HeldSide, Recording};
 use heapglass_profiler::profile::{Mark, Measure, Sampling, Thread, TimelinePoint};
 use heapglass_profiler::question::Question;
 use heapglass_profiler::table::{holders, snapshot_at};
@@ -379,7 +379,7 @@ fn a_comparison_of_snapshots_has_the_holders_of_both() {
             assert_eq!(root.unwrap_or(0), whole, "{side} {key}");
         }
         // Rows are those of the text.
-        let diff = compare_held(sides[0], sides[1], By::Holder, measure);
+        let diff = HeldDiff::new(sides, By::Holder, measure);
         let of_measure = changes["measures"].as_array().unwrap().iter();
         let shown = of_measure.filter(|one| one[0] == key).collect::<Vec<_>>()[0];
         assert_eq!(shown[1]["equal"], diff.equal_rows);
