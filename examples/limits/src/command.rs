@@ -23,6 +23,15 @@ pub fn limit() -> Duration {
         .map_or(PROGRAM, Duration::from_secs)
 }
 
+/// Returns how many times a test repeats what depends on chance: `few`, or `many` if the variable
+/// `HEAPGLASS_LONG` is set, as `.ci/release survival` does.
+pub fn rounds(few: usize, many: usize) -> usize {
+    match std::env::var_os("HEAPGLASS_LONG") {
+        Some(_) => many,
+        None => few,
+    }
+}
+
 /// Returns the limit of a program of this name.
 fn limit_of(program: &Path) -> Duration {
     let one = limit();

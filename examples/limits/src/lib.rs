@@ -17,7 +17,7 @@ mod command;
 mod processes;
 
 pub use child::Child;
-pub use command::{Command, limit};
+pub use command::{Command, limit, rounds};
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 
 use crate::common::{Target, assert_consistent, assert_work_is_as_printed, number, peak_error};
 use heapglass_examples::recorded;
+use heapglass_limits::rounds;
 use tracking_alloc_recording::{MAX_LANES, Recording};
 
 fn recorded_as_printed(words: &[&str]) -> (Target, Recording, String) {
@@ -51,11 +52,9 @@ fn bound_and_error(threads: usize, seed: usize, largest: usize) -> (i64, i64) {
     (bound, error)
 }
 
-/// Runs `HEAPGLASS_TRUST_RUNS` times, or a few times if that is not set.
 #[test]
 fn the_stated_bound_is_never_below_the_error_and_its_median_is_small() {
-    let runs = std::env::var("HEAPGLASS_TRUST_RUNS").ok();
-    let runs: usize = runs.and_then(|runs| runs.parse().ok()).unwrap_or(16);
+    let runs = rounds(8, 64);
     let threads = [2, 3, 4, 8, 16, 32, 100, 300];
     let mut found: Vec<(i64, i64, usize)> = (0..runs)
         .map(|run| {

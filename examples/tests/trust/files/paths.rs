@@ -2,7 +2,7 @@
 
 use crate::common::{Target, assert_work_is_as_printed, files};
 use heapglass_examples::recorded;
-use heapglass_limits::{Child, Command};
+use heapglass_limits::{Child, Command, rounds};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -247,8 +247,7 @@ fn a_container_restarted_as_process_1_many_times_keeps_recording() {
     if !has_namespaces() {
         return;
     }
-    let rounds: usize =
-        std::env::var("TRUST_RESTARTS").map_or(100, |number| number.parse().expect("a number"));
+    let rounds = rounds(24, 100);
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("out.hg");
     // A process in another namespace holds the path.
@@ -282,7 +281,7 @@ fn processes_that_race_over_one_old_recording_all_keep_their_own() {
     let path = folder.path().join("out.hg");
     let old = folder.path().join("old");
     Held::begin(&old, &["files-hold"]).end();
-    for round in 0..50 {
+    for round in 0..rounds(16, 50) {
         std::fs::copy(&old, &path).expect("copied");
         let before = std::fs::read(&path).expect("read");
         let now = SystemTime::now()

@@ -3,6 +3,7 @@
 use super::{assert_retained_is_known, entered, sealed};
 use crate::common::{Target, assert_work_is_as_printed, files, number};
 use heapglass_examples::recorded;
+use heapglass_limits::rounds;
 use tracking_alloc_recording::state;
 
 #[test]
@@ -18,7 +19,7 @@ fn what_outlives_a_recording_does_not_write_into_it() {
 
 #[test]
 fn finishing_while_threads_write_seals_what_they_wrote() {
-    for seed in 0..200 {
+    for seed in 0..rounds(40, 200) {
         let mut target = Target::case(&["finish-while-others-write", &seed.to_string()]);
         target.succeed();
         sealed(&target.recording());
@@ -27,7 +28,7 @@ fn finishing_while_threads_write_seals_what_they_wrote() {
 
 #[test]
 fn a_program_that_exits_while_its_threads_write_leaves_a_sealed_recording() {
-    for seed in 0..100 {
+    for seed in 0..rounds(25, 100) {
         let mut target = Target::case(&["exit-while-others-write", &seed.to_string()]);
         target.succeed();
         sealed(&target.recording());
@@ -37,7 +38,7 @@ fn a_program_that_exits_while_its_threads_write_leaves_a_sealed_recording() {
 #[test]
 fn a_program_that_exits_in_a_signal_handler_leaves_a_recording_at_once() {
     let mut sealed_by = [0; 2];
-    for seed in 0..60 {
+    for seed in 0..rounds(40, 60) {
         let mut target = Target::case(&["exit-in-a-handler", &seed.to_string()]);
         target.succeed();
         let recording = recorded::open(&target.recording());
@@ -56,7 +57,7 @@ fn a_program_that_exits_in_a_signal_handler_leaves_a_recording_at_once() {
 
 #[test]
 fn of_many_threads_that_finish_one_does_and_all_return_to_a_finished_file() {
-    for _ in 0..50 {
+    for _ in 0..rounds(12, 50) {
         let mut target = Target::case(&["finish-from-many"]);
         let printed = target.succeed();
         assert_eq!(number(&printed, "won"), 1, "{printed}");

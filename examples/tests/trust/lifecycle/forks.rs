@@ -4,6 +4,7 @@
 use super::{assert_retained_is_known, entered, sealed};
 use crate::common::{Target, number};
 use heapglass_examples::recorded;
+use heapglass_limits::rounds;
 use std::path::PathBuf;
 use tracking_alloc_recording::{Recording, site_flags};
 
@@ -30,20 +31,31 @@ fn what_a_child_inherits_does_not_write_into_its_parents_recording() {
 
 #[test]
 fn a_child_that_does_not_record_never_waits_for_a_lock_of_its_parent() {
+    let children = rounds(60, 200).to_string();
     for allocator in ["system", "pack"] {
-        let mut target = Target::case(&["children-never-wait", "200"]).env("CASE_ALLOC", allocator);
+        let mut target =
+            Target::case(&["children-never-wait", &children]).env("CASE_ALLOC", allocator);
         let printed = target.succeed();
-        assert_eq!(number(&printed, "bad"), 0, "{allocator}: of 200 children");
+        assert_eq!(
+            number(&printed, "bad"),
+            0,
+            "{allocator}: of {children} children"
+        );
         sealed(&target.recording());
     }
 }
 
 #[test]
 fn a_child_that_records_never_waits_for_a_lock_of_its_parent() {
+    let children = rounds(25, 100).to_string();
     for allocator in ["system", "pack"] {
-        let mut target = Target::case(&["children-record", "100"]).env("CASE_ALLOC", allocator);
+        let mut target = Target::case(&["children-record", &children]).env("CASE_ALLOC", allocator);
         let printed = target.succeed();
-        assert_eq!(number(&printed, "bad"), 0, "{allocator}: of 100 children");
+        assert_eq!(
+            number(&printed, "bad"),
+            0,
+            "{allocator}: of {children} children"
+        );
         sealed(&target.recording());
     }
 }

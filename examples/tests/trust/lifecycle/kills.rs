@@ -1,27 +1,21 @@
 //! A program with four threads that write everything is killed at random moments. Its recording
 //! always opens, and its rows always add up.
-//!
-//! `HEAPGLASS_KILLS=2000 cargo test -p heapglass-examples --test trust killed -- --nocapture` sets
-//! the number of kills.
 
 use crate::common::{Target, files};
 use heapglass_examples::{data::Random, recorded};
+use heapglass_limits::rounds;
 use std::io::Read;
 use std::process::Stdio;
 use std::time::Duration;
 use tracking_alloc_recording::Recording;
 
-/// The default number of kills.
-const KILLS: usize = 100;
 const THREADS: u64 = 4;
 /// The largest single event of the program: a chunk of an arena, a resized block, a page of a list.
 const LARGEST: u64 = 64 << 10;
 
 #[test]
 fn a_program_killed_while_it_writes_everything_leaves_a_recording_that_adds_up() {
-    let kills = std::env::var("HEAPGLASS_KILLS")
-        .ok()
-        .map_or(KILLS, |kills| kills.parse().expect("a number of kills"));
+    let kills = rounds(40, 500);
     let random = &mut Random::new(2_000);
     let (mut read, mut before, mut most_apart) = (0, 0, 0);
     for kill in 0..kills {
