@@ -169,6 +169,25 @@ fn a_program_has_the_same_holders_recorded_and_not_recorded() {
         assert!(done.stderr.contains(part), "{part}: {}", done.stderr);
     }
     bare.finish();
+    // The blocks say what they hold. There is no time and no peak that a share could be of.
+    let words = ["report", &name, "--by", "type", "--measure", "retained"];
+    let types = place.run(&words).stdout;
+    for part in [
+        "server (not recorded): snapshot 1 (process: ",
+        "[(u64, Session)]",
+        "[String]",
+    ] {
+        assert!(types.contains(part), "{part}: {types}");
+    }
+    let unknown = types.lines().find(|line| line.ends_with("(unknown type)"));
+    assert!(
+        unknown.is_none_or(|line| line.trim_start().starts_with('<')),
+        "{types}"
+    );
+    assert!(
+        !types.contains("of the peak") && !types.contains("at 0 ns"),
+        "{types}"
+    );
     let words = ["run", "-q", "--out", "a.hg", "--", "./server"];
     let mut recorded = Server::start(place.heapglass(&words));
     wait_until("the recording", || place.path("a.hg").exists());

@@ -92,6 +92,10 @@ impl Label {
             Label::Function(function) => Cow::Borrowed(profile.function_name(function)),
             Label::Call(text) => Cow::Borrowed(profile.folding().text(text)),
             Label::Group(group) => Cow::Borrowed(group.name()),
+            // Its scopes are the types of blocks.
+            Label::Place(_) if !profile.process.state.is_recorded() => {
+                Cow::Borrowed("(not recorded)")
+            }
             Label::Place(scope) => {
                 let phase = phase_path(profile, scope);
                 match (phase, field_path(profile, scope)) {
@@ -130,10 +134,12 @@ impl Label {
                 Some(function) if !function.short.is_empty() => Cow::Borrowed(&function.short),
                 _ => self.name(profile),
             },
-            Label::Place(scope) => match field_path(profile, scope) {
-                Some(field) => format!("(in {field})").into(),
-                None => self.name(profile),
-            },
+            Label::Place(scope) if profile.process.state.is_recorded() => {
+                match field_path(profile, scope) {
+                    Some(field) => format!("(in {field})").into(),
+                    None => self.name(profile),
+                }
+            }
             Label::Field(number) => Cow::Owned(last_step(profile, number)),
             Label::Path(number) => {
                 Cow::Borrowed(field(profile, number).map_or("?", |field| &field.path))

@@ -41,6 +41,8 @@ pub enum Source {
     Stack,
     /// The field it happened in.
     Field,
+    /// The memory of a program that was not recorded: what a snapshot found in the blocks.
+    Memory,
 }
 
 impl Profile {
@@ -50,12 +52,15 @@ impl Profile {
     ///
     /// A stack that can be read and names no container is a format's scratch memory, or code
     /// without containers: it would be wrong to call that by the field it happened to be in, so it
-    /// has no type.
+    /// has no type. A site of a program that was not recorded stands for the blocks of one type.
     pub(crate) fn type_of(&self, site: &Site) -> Option<(TypeId, Source)> {
         if let Some(contents) = site.contents {
             return Some((contents.container, Source::Stack));
         }
         let scope = self.scopes.get(site.scope.0 as usize)?;
+        if !self.process.state.is_recorded() {
+            return scope.value_type.map(|id| (id, Source::Memory));
+        }
         let is_value = !matches!(
             scope.kind,
             ScopeKind::Phase | ScopeKind::Buffered | ScopeKind::FromBuffer | ScopeKind::Other

@@ -300,7 +300,7 @@ pub(super) fn by_type(profile: &Profile, measure: Measure) -> Vec<Row> {
                 slack: row.type_id.and_then(|id| slack.get(&id)).cloned(),
                 held: None,
                 estimated: row.type_id.and_then(|id| profile.estimated(id)),
-                from: name.map(|_| from(row)),
+                from: name.map(|_| from(profile, row)),
                 fields: fields.collect(),
                 owners: owners(profile, row),
             })),
@@ -309,8 +309,10 @@ pub(super) fn by_type(profile: &Profile, measure: Measure) -> Vec<Row> {
     profile.type_rows().iter().map(row).collect()
 }
 
-fn from(row: &TypeRow) -> &'static str {
-    if row.from_fields == row.figures {
+fn from(profile: &Profile, row: &TypeRow) -> &'static str {
+    if !profile.process.state.is_recorded() {
+        "memory"
+    } else if row.from_fields == row.figures {
         // A type without blocks is known from the values seen in fields.
         "field"
     } else if row.from_fields == Figures::default() {
@@ -430,6 +432,7 @@ fn types_of(profile: &Profile, field: &Field) -> Vec<Part> {
         let source = match source {
             Source::Stack => "stack",
             Source::Field => "field",
+            Source::Memory => "memory",
         };
         let known = sources.entry(Some(id)).or_insert(source);
         if *known != source {

@@ -83,10 +83,14 @@ impl SnapshotAt<'_> {
         }
     }
 
-    /// Returns its moment and size for people: `at 92.1 ms, 24.6 MiB live, 98.0 % of the peak`.
+    /// Returns its moment and size for people: `at 92.1 ms, 24.6 MiB live, 98.0 % of the peak`. Of a
+    /// program that was not recorded, neither its start nor its peak is known.
     pub fn moment(&self, profile: &Profile) -> String {
         let moment = self.snapshot.moment();
         let (time, live) = (Nanos(moment.time_ns), Bytes(moment.live_bytes));
+        if !profile.process.state.is_recorded() {
+            return format!("{live} live");
+        }
         let share = Share::of(moment.live_bytes, profile.totals.peak_bytes);
         format!("at {time}, {live} live, {share} of the peak")
     }

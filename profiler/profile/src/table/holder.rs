@@ -113,9 +113,10 @@ impl HolderRowName {
     /// Returns the step of a path: the name with what tells it from others below one holder.
     pub fn step(&self, holder: Option<&HolderRowName>) -> String {
         match self {
-            HolderRowName::Site(label) if !label.what.is_empty() => {
-                format!("{} ({})", label.what, label.owner)
-            }
+            HolderRowName::Site(label) if !label.what.is_empty() => match &*label.owner {
+                owner if owner.starts_with('(') => format!("{} {owner}", label.what),
+                owner => format!("{} ({owner})", label.what),
+            },
             _ => self.below(holder),
         }
     }

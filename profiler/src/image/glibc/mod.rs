@@ -25,7 +25,7 @@ use super::error::Why;
 use super::{Image, word_at};
 use crate::allocator::Allocator;
 use crate::snapshot::Memory;
-use crate::units::{Bytes, Count};
+use crate::units::{Bytes, Count, counted};
 use std::ops::Range;
 
 /// The smallest chunk, and the multiple that all sizes are.
@@ -90,14 +90,14 @@ impl Blocks {
     /// Returns a sentence about the blocks and what was checked.
     pub(super) fn basis(&self) -> String {
         let mut text = format!(
-            "allocator: glibc's malloc; {} blocks, {} (usable sizes: up to 24 bytes more than requested, and for aligned or mapped blocks more); checked: {} heaps of {} arenas walked to their end, {} thread caches and fast bins with {} free blocks, {} mapped blocks as counted by malloc",
+            "allocator: glibc's malloc; {} blocks, {} (usable sizes: up to 24 bytes more than requested, and for aligned or mapped blocks more); checked: {} of {} walked to the end, {} thread caches and fast bins with {}, {} as counted by malloc",
             Count(self.live.len() as u64),
             Bytes(self.usable_bytes()),
-            Count(self.heaps as u64),
-            Count(self.arenas as u64),
+            counted(self.heaps as u64, "heap"),
+            counted(self.arenas as u64, "arena"),
             Count(self.caches as u64),
-            Count(self.cached),
-            Count(self.mapped),
+            counted(self.cached, "free block"),
+            counted(self.mapped, "mapped block"),
         );
         if self.locked > 0 {
             text.push_str(&format!(

@@ -82,7 +82,7 @@ fn check(words: &[&str], least: usize) -> glibc::Blocks {
 fn every_live_block_of_one_thread_is_found_and_no_other() {
     let found = check(&["1"], 900);
     let basis = found.basis();
-    assert!(basis.contains("1 heaps of 1 arenas"), "{basis}");
+    assert!(basis.contains("1 heap of 1 arena walked"), "{basis}");
     // Thread caches and fast bins are full, and there are mapped blocks, aligned ones too.
     assert!(
         !basis.contains("with 0 free blocks") && !basis.contains(" 0 mapped"),
@@ -95,7 +95,7 @@ fn every_live_block_of_eight_threads_is_found_and_no_other() {
     let found = check(&["8"], 7000);
     let basis = found.basis();
     assert!(
-        basis.contains("8 heaps of 8 arenas walked to their end, 8 thread caches"),
+        basis.contains("8 heaps of 8 arenas walked to the end, 8 thread caches"),
         "{basis}"
     );
 }
