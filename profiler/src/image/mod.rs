@@ -46,6 +46,7 @@ use files::LoadedFile;
 use maps::Mapping;
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -99,9 +100,32 @@ impl Thread {
     }
 }
 
+/// The address at which the registers of the first thread are read as memory, and the distance to
+/// those of the next one. It is in the kernel's half, where no program has memory.
+const REGISTERS_AT: u64 = 0xffff_8000_0000_0000;
+const REGISTERS_STEP: u64 = 256;
+
 impl Registers {
+    const BYTES: u64 = 17 * 8;
+
     fn stack_pointer(&self) -> u64 {
         self.0[7]
+    }
+
+    /// Returns where the registers of a thread are read as memory.
+    fn range(thread: usize) -> Range<u64> {
+        let start = REGISTERS_AT + thread as u64 * REGISTERS_STEP;
+        start..start + Registers::BYTES
+    }
+
+    /// Reads some of them as memory at an offset.
+    fn read(&self, offset: usize, buffer: &mut [u8]) -> io::Result<()> {
+        let bytes = self.0.map(u64::to_le_bytes).concat();
+        let bytes = bytes
+            .get(offset..)
+            .and_then(|bytes| bytes.get(..buffer.len()));
+        buffer.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
     }
 }
 
@@ -160,7 +184,15 @@ impl Image {
 
 impl Memory for Image {
     fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.memory.read(address, buffer)
+        let Some(offset) = address.checked_sub(REGISTERS_AT) else {
+            return self.memory.read(address, buffer);
+        };
+        let thread = usize::try_from(offset / REGISTERS_STEP).ok();
+        let thread = thread.and_then(|thread| self.threads.get(thread));
+        let thread = thread.ok_or(io::ErrorKind::InvalidInput)?;
+        thread
+            .registers
+            .read((offset % REGISTERS_STEP) as usize, buffer)
     }
 }
 

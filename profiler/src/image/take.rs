@@ -2,12 +2,12 @@
 
 use super::error::{Error, Kind};
 use super::roots::{self, Outside as OutsideHeap};
-use super::{Image, glibc, maps, unwind};
+use super::{Image, Registers, glibc, maps, unwind};
 use crate::OpenOptions;
 use crate::allocator::Allocator;
 use crate::snapshot::{
-    Analysis, Basis, Heap, HeapBuilder, MOST_BLOCKS, Moment, Outside, Shape, SiteShapes, Snapshot,
-    Step, WordOrders, analyse,
+    Analysis, Basis, Heap, HeapBuilder, MOST_BLOCKS, Moment, Outside, RootKind, Shape, SiteShapes,
+    Snapshot, Step, WordOrders, analyse,
 };
 use crate::typed::{self, LoadedModule, Locals, ProgramTypes, TypedLayouts};
 use crate::units::Bytes;
@@ -198,6 +198,13 @@ impl Image {
         for (number, root) in (0..).zip(found.roots) {
             heap.root(root.kind, number, root.range);
             names.push(Outside::new(root.name));
+        }
+        // A register may have the only pointer to a block, or an old one: what it reaches is in use,
+        // and it owns nothing.
+        for (thread, of) in self.stacks().into_iter().enumerate() {
+            let number = names.len() as u32;
+            heap.root(RootKind::DeadStack, number, Registers::range(thread));
+            names.push(Outside::new(of.name));
         }
         Ok(Found {
             heap: heap.finish(),

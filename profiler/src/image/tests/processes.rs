@@ -3,7 +3,7 @@
 use super::*;
 use crate::OpenOptions;
 use crate::image::glibc;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{HolderName, Snapshot};
 
 /// Returns each holder with its figures.
 fn holders(snapshot: &Snapshot) -> Vec<String> {
@@ -112,4 +112,27 @@ fn a_copy_reads_no_page_that_the_program_has_not_touched() {
             .expect("a number");
         assert!(resident < 32 << 10, "{resident} KiB");
     }
+}
+
+#[test]
+fn a_block_that_only_a_register_points_to_is_in_use() {
+    let program = Waiting::of_c(include_str!("programs/register.c"), &[]);
+    let Some(image) = program.image(Way::Copy) else {
+        return;
+    };
+    let taken = image.snapshot(&OpenOptions::default(), &|_| ());
+    let snapshot = taken.expect("a snapshot").snapshot;
+    assert!(snapshot.bytes() > 100_000);
+    // Nothing reaches no block as large.
+    let nodes = snapshot.holders();
+    let lost = nodes.iter().filter(|node| {
+        let above = std::iter::successors(Some(*node), |node| {
+            (node.name != HolderName::Whole).then(|| &nodes[node.parent as usize])
+        });
+        above
+            .into_iter()
+            .any(|node| node.name == HolderName::Nothing)
+    });
+    let bytes: u64 = lost.flat_map(|node| &node.own).map(|own| own.bytes).sum();
+    assert!(bytes < 10_000, "{:?}", holders(&snapshot));
 }
