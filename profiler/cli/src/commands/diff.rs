@@ -192,5 +192,6 @@ fn symbols(args: &Diff, binary: &Option<PathBuf>) -> Symbols {
         binary: binary.clone(),
         debug_dir: args.debug_dir.clone(),
         own: args.own.clone(),
+        wrapper: Vec::new(),
     }
 }

@@ -1,7 +1,8 @@
 //! What a recording could not count or name, as numbers and as sentences for people.
 
-use crate::profile::{Profile, State};
+use crate::profile::{FrameId, Group, Origin, Profile, Site, State};
 use crate::units::counted;
+use std::collections::HashSet;
 use tracking_alloc_recording::{LaneColumns, Recording, RowValue, growth, site_flags, state};
 
 /// Fills in the losses, as numbers and as sentences. Called while `recording` still has its rows.
@@ -78,8 +79,10 @@ pub(super) fn of_stacks(profile: &mut Profile) {
     let lost = &mut profile.lost;
     for site in &profile.sites {
         let (marks, total_blocks) = (site.marks, site.figures.total_blocks);
+        // The walk ends at the loader, and nothing is missing.
+        let is_of_start = site.group == Some(Group::Runtime);
         for (is_set, blocks) in [
-            (marks.cut, &mut lost.cut_stacks),
+            (marks.cut && !is_of_start, &mut lost.cut_stacks),
             (marks.foreign, &mut lost.foreign_stacks),
             (marks.deep, &mut lost.deep_stacks),
         ] {
@@ -89,6 +92,37 @@ pub(super) fn of_stacks(profile: &mut Profile) {
         }
         lost.folded_stacks += u64::from(marks.folded);
     }
+    let of_start = nameless_of_start(profile);
+    let unresolved = &mut profile.lost.unresolved_frames;
+    *unresolved = unresolved.saturating_sub(of_start);
+}
+
+/// Returns the number of frames without a name that are only on stacks of the start. Their blocks
+/// are nobody's, so no name is missing.
+fn nameless_of_start(profile: &Profile) -> u64 {
+    let is_of_start = |site: &&Site| site.group == Some(Group::Runtime);
+    let is_nameless = |id: &FrameId| {
+        let found = profile.lookup(*id);
+        found.is_some_and(|(_, function)| function.origin == Origin::Unresolved)
+    };
+    let mut frames: HashSet<FrameId> = profile
+        .sites
+        .iter()
+        .filter(is_of_start)
+        .flat_map(|site| profile.innermost_first(site))
+        .filter(is_nameless)
+        .collect();
+    for site in &profile.sites {
+        if frames.is_empty() {
+            break;
+        }
+        if !is_of_start(&site) {
+            for id in profile.innermost_first(site) {
+                frames.remove(&id);
+            }
+        }
+    }
+    frames.len() as u64
 }
 
 /// Stacks that may have been taken for others.
