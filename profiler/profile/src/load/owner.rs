@@ -56,7 +56,7 @@ impl Claim {
                 .as_ref()
                 .is_some_and(|interpreter| !interpreter.owns(&function.krate)),
             is_nameless: function.origin == Origin::Unresolved,
-            is_cpp_runtime: function.krate.starts_with("libstdc++.so"),
+            is_cpp_runtime: symbols::is_cpp_runtime(&function.krate),
             is_loader: function.name == "call_init" || function.name == "_dl_init",
         }
     }

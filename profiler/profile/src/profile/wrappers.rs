@@ -85,6 +85,11 @@ impl Profile {
             }
         }
         self.wrappers = Wrappers { rules };
+        let mut roles = self.functions.iter().map(|function| function.role);
+        if !roles.any(|role| role == Role::Allocator) {
+            // No code of C or C++ asked.
+            return;
+        }
         for _ in 0..MOST_NESTED {
             let found = one_allocation(self, &own);
             if found.is_empty() {
@@ -195,12 +200,13 @@ fn asked<'a>(profile: &'a Profile, site: &Site) -> Option<(&'a Frame, FunctionId
     let asking = loop {
         let (frame, function) = profile.lookup(stack.next()?)?;
         let is_allocator = function.role == Role::Allocator || profile.is_wrapper(frame.function);
-        if is_allocator || function.parsed().is_cpp_allocator() {
+        let is_cpp = function.language == Language::Cpp;
+        if is_allocator || is_cpp && function.parsed().is_cpp_allocator() {
             allocator = Some(frame.function);
             continue;
         }
         let is_code = matches!(function.origin, Origin::User | Origin::Native);
-        if function.language != Language::Cpp || !is_code {
+        if !is_cpp || !is_code {
             return None;
         }
         break frame;

@@ -39,6 +39,11 @@ const RUNTIME: [&str; 10] = [
     "ld-",
 ];
 
+/// Returns `true` for the run-time library of C++, by its file name.
+pub(crate) fn is_cpp_runtime(image: &str) -> bool {
+    image.starts_with("libstdc++.so")
+}
+
 /// An interpreter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Interpreter {
