@@ -69,7 +69,16 @@ pub(crate) fn unmatched(symbols: &Symbols, profiles: &[&Profile]) -> Vec<String>
             folder.display()
         ))
     });
-    own.chain(folders).collect()
+    let wrappers = symbols.wrapper.iter().filter_map(|pattern| {
+        let is_used = profiles.iter().any(|profile| profile.has_wrapper(pattern));
+        (!is_used).then(|| {
+            format!(
+                "heapglass: --wrapper {pattern} has no effect: no function that may own blocks has \
+                 such a name"
+            )
+        })
+    });
+    own.chain(wrappers).chain(folders).collect()
 }
 
 /// Returns a sentence for each crate of `heapglass run --own` that is not in the recordings.
@@ -87,6 +96,10 @@ fn why_not_own(name: &str, profiles: &[&Profile]) -> Option<String> {
     let functions = || profiles.iter().flat_map(|profile| profile.functions());
     let of_crate = |function: &&Function| function.krate == krate;
     if functions().any(|function| of_crate(&function) && function.origin == Origin::User) {
+        return None;
+    }
+    let is_function = |function: &Function| function.short == name || function.name == name;
+    if functions().any(is_function) {
         return None;
     }
     if functions().any(|function| of_crate(&function)) {

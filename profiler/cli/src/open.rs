@@ -145,6 +145,7 @@ pub(crate) fn options(symbols: &Symbols) -> OpenOptions {
     options.symbols.binary.clone_from(&symbols.binary);
     options.symbols.debug_dirs.clone_from(&symbols.debug_dir);
     options.own.clone_from(&symbols.own);
+    options.wrappers.clone_from(&symbols.wrapper);
     options
 }
 

@@ -299,6 +299,26 @@ pub fn parse_nanos(text: &str) -> Option<u64> {
     (0.0..=1e18).contains(&ns).then_some(ns as u64)
 }
 
+/// Returns `true` if a text matches a pattern, in which `*` stands for any text.
+pub(crate) fn matches_text(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -443,5 +463,26 @@ mod tests {
             "/home/ada/cities/src/main.rs"
         );
         assert_eq!(without_store("/rustc/"), "/rustc/");
+    }
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        for (pattern, text) in [
+            ("xmalloc", "xmalloc"),
+            ("g_malloc*", "g_malloc0_n"),
+            ("upb_*Alloc", "upb_Arena_Alloc"),
+            ("*", ""),
+            ("a*b*c", "axxbyyc"),
+        ] {
+            assert!(matches_text(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in [
+            ("xmalloc", "xmalloc_all"),
+            ("xmalloc", "my_xmalloc"),
+            ("a*b*c", "acb"),
+            ("ab*ba", "aba"),
+        ] {
+            assert!(!matches_text(pattern, text), "{pattern} {text}");
+        }
     }
 }

@@ -545,8 +545,15 @@ pub(crate) struct Symbols {
     /// Treat only this crate as your own code; may be given several times [default: the crates
     /// that the recording names, else every crate whose sources lie outside registries, git
     /// checkouts and the toolchain]
+    ///
+    /// In a program in C or C++: treat this function as the owner of its blocks, even if it is a
+    /// wrapper of an allocator
     #[arg(long, value_name = "CRATE")]
     pub(crate) own: Vec<String>,
+    /// Treat functions with this name as wrappers of an allocator, and charge their blocks to their
+    /// callers; may be given several times. `*` stands for any text. Example: --wrapper 'pool_*'
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) wrapper: Vec<String>,
 }
 
 impl Symbols {

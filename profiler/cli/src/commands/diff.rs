@@ -135,5 +135,6 @@ fn symbols(args: &args::Diff, binary: &Option<PathBuf>) -> Symbols {
         binary: binary.clone(),
         debug_dir: args.debug_dir.clone(),
         own: args.own.clone(),
+        wrapper: Vec::new(),
     }
 }

@@ -57,6 +57,9 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     if plan.preloads() {
         spool.prefer(recorded_itself);
     }
+    if args.children {
+        spool.keep_replaced();
+    }
     let mut log_path = None;
     if args.tui {
         let (log, path) = log_beside(&pattern)?;

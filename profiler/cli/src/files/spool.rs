@@ -10,7 +10,7 @@
 //! Never replaces anything that this run did not create: if the path is taken, the recording gets a
 //! suffix, `NAME-PID.hg`. Only with `--force` does a recording replace an older file, once per run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 
 use heapglass_profiler::units::parse_bytes;
 use tracking_alloc_recording::{
-    DEFAULT_MAX_BYTES, FIRST_SEGMENT_BYTES, HeaderValue, PathPiece, Writer, literal_path,
-    path_pieces,
+    DEFAULT_MAX_BYTES, FIRST_SEGMENT_BYTES, HeaderValue, PathPiece, Recording, Writer,
+    literal_path, path_pieces,
 };
 
 use super::final_path::{copy_whole, first_free_path, make_way, move_to_free};
@@ -46,6 +46,8 @@ pub(crate) struct Spool {
     /// Returns `true` for a recording that gets the wanted path before others do. If there is no
     /// such function, recordings get it in the order in which they are found.
     is_preferred: Option<fn(&Path) -> bool>,
+    /// `true` if recordings stay whose program became another one and allocated little.
+    keeps_replaced: bool,
     /// The locked file. Closing it releases the lock.
     _lock: File,
 }
@@ -159,6 +161,7 @@ impl Spool {
             is_settled: false,
             overwrites,
             is_preferred: None,
+            keeps_replaced: false,
             _lock: lock,
         })
     }
@@ -167,6 +170,46 @@ impl Spool {
     /// the command became by `exec` comes before what it was.
     pub(crate) fn prefer(&mut self, is_preferred: fn(&Path) -> bool) {
         self.is_preferred = Some(is_preferred);
+    }
+
+    /// Keeps the recordings of programs that became another one, however little they allocated.
+    pub(crate) fn keep_replaced(&mut self) {
+        self.keeps_replaced = true;
+    }
+
+    /// Removes the recordings of programs that became another one by `exec`, which has a recording
+    /// too, and that allocated next to nothing: a script that only starts a program.
+    pub(crate) fn remove_replaced(&mut self) {
+        if self.keeps_replaced {
+            return;
+        }
+        let last: BTreeMap<u32, u64> = self
+            .claims
+            .iter()
+            .map(|claim| (claim.header.pid, claim.header.started_unix_ns))
+            .fold(BTreeMap::new(), |mut last, (pid, started)| {
+                let known = last.entry(pid).or_insert(started);
+                *known = started.max(*known);
+                last
+            });
+        self.claims.retain_mut(|claim| {
+            let header = &claim.header;
+            let is_replaced = last
+                .get(&header.pid)
+                .is_some_and(|started| header.started_unix_ns < *started);
+            if !is_replaced || !allocated_little(&claim.source) {
+                return true;
+            }
+            claim.leave_path();
+            let _ = fs::remove_file(&claim.source);
+            false
+        });
+        // The path that one of them had is free for the next.
+        for claim in &mut self.claims {
+            if claim.link.as_ref() != Some(&claim.wanted) && claim.leave_path() {
+                claim.link();
+            }
+        }
     }
 
     /// Returns the value of `HEAPGLASS_OUT` for the programs of this run.
@@ -376,6 +419,24 @@ impl Drop for Spool {
             }
         }
     }
+}
+
+/// A program that only starts another one allocates less: bash needs some hundred KiB for a script.
+const LITTLE_BYTES: u64 = 2 << 20;
+
+/// Returns `true` for the recording of a program that allocated next to nothing.
+fn allocated_little(path: &Path) -> bool {
+    let Ok(recording) = Recording::open(path) else {
+        return false;
+    };
+    let lanes = recording.lanes.iter();
+    let rows = lanes.flat_map(|lane| {
+        lane.rows
+            .iter()
+            .chain([&lane.table_full, &lane.unattributed])
+    });
+    let bytes = rows.map(|row| row.total_bytes).fold(0, u64::saturating_add);
+    bytes < LITTLE_BYTES
 }
 
 /// Returns the program in the file name of a live recording: `PROGRAM-PID.hg`, with or without a

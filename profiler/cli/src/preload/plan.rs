@@ -106,12 +106,14 @@ fn how(with_children: bool) -> String {
 pub(crate) fn not_seen(program: &Path, allocator: &str) -> Vec<String> {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     let mut notes = Vec::new();
-    if Executable::of(program).way() == Ok(Way::Libraries) {
+    let is_by_libraries = Executable::of(program).way() == Ok(Way::Libraries);
+    if is_by_libraries {
         notes.push(format!(
             "{name} has a malloc of its own: only what its libraries allocate is recorded"
         ));
     }
-    let hidden = executable::hidden_allocator(program);
+    // Then its malloc is that allocator, and what its libraries ask of it is recorded.
+    let hidden = executable::hidden_allocator(program).filter(|_| !is_by_libraries);
     if let Some(hidden) = hidden.filter(|hidden| !allocator.contains(hidden)) {
         let instead = if executable::has_symbols(program) {
             ""

@@ -211,6 +211,8 @@ fn supervise(
     *lock(&signals_go_to) = Receiver::Reader(ended.status());
     snapshots.read_the_last();
     *lock(&signals_go_to) = Receiver::Nobody;
+    lock(recordings).look(pid);
+    lock(recordings).remove_replaced();
     let sources = lock(recordings).sources();
     let kept = lock(recordings).settle(pid);
     snapshots.put_into(&sources, &kept);

@@ -21,6 +21,7 @@ mod interrupted;
 mod left;
 mod locals;
 mod merge;
+mod names;
 mod no_effect;
 mod out_of_memory;
 mod packages;

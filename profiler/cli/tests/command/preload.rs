@@ -388,6 +388,8 @@ fn blocks_of_c_and_cpp_are_owned_by_the_program_and_counted_by_image() {
         rows.iter()
             .all(|row| row["owner"] != "operator new" && row["owner"] != "malloc")
     );
+    let done = place.run(&["report", "p.hg", "--frames", "all", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
     let frames = report["frames"].as_array().expect("frames");
     let language = |name: &str| {
         let mut frames = frames.iter();
@@ -413,6 +415,34 @@ fn blocks_of_c_and_cpp_are_owned_by_the_program_and_counted_by_image() {
         0,
         "nothing at the preloaded library: {by_module}"
     );
+}
+
+#[test]
+fn no_export_ends_the_stacks_of_c_with_the_allocator() {
+    let place = Place::new();
+    let source = "#include <stdlib.h>\n\
+                  __attribute__((noinline)) char *make(void) { return malloc(70000); }\n\
+                  __attribute__((noinline)) char *zeroed(void) { return calloc(7, 10000); }\n\
+                  int main(void) { char *a = make(), *b = zeroed(); return !a || !b; }";
+    compile(&place, "cc", "made.c", source, &["-g", "-O0"]);
+    let done = place.run(&["run", "-q", "-o", "made.hg", "--", "./program"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    for format in ["folded", "speedscope", "firefox", "dhat"] {
+        let export = |frames: &str| {
+            let done = place.run(&["export", "made.hg", "--to", format, "--frames", frames]);
+            assert_eq!(done.status, Some(0), "{}", done.stderr);
+            done.stdout
+        };
+        let trimmed = export("trimmed");
+        assert!(trimmed.contains("zeroed"), "{format}: {trimmed}");
+        assert!(!trimmed.contains("alloc\""), "{format}: {trimmed}");
+        assert!(!trimmed.contains(";malloc"), "{format}: {trimmed}");
+        assert!(export("all").contains("calloc"), "{format}");
+    }
+    let folded = place.run(&["export", "made.hg", "--to", "folded", "--measure", "total"]);
+    let lines: Vec<&str> = folded.stdout.lines().collect();
+    assert!(lines.contains(&"main;make 70000"), "{lines:?}");
+    assert!(lines.contains(&"main;zeroed 70000"), "{lines:?}");
 }
 
 /// Compiles a program in the folder of a place.

@@ -56,7 +56,13 @@ mod linked_list;
 mod os_string;
 mod queue;
 mod small_vec;
+mod std_deque;
+mod std_function;
+mod std_list;
+mod std_map;
+mod std_pointer;
 mod std_string;
+mod std_unordered;
 mod std_vector;
 mod string;
 #[cfg(test)]
@@ -96,6 +102,12 @@ static FILES: &[&[&ContainerType]] = &[
     queue::CONTAINERS,
     std_vector::CONTAINERS,
     std_string::CONTAINERS,
+    std_map::CONTAINERS,
+    std_unordered::CONTAINERS,
+    std_deque::CONTAINERS,
+    std_list::CONTAINERS,
+    std_function::CONTAINERS,
+    std_pointer::CONTAINERS,
 ];
 
 /// The facts about a container.
@@ -214,7 +226,7 @@ pub struct Stacks {
     pub modules: &'static [&'static str],
     /// Functions and modules in these modules whose arguments mean something else.
     pub except: &'static [&'static str],
-    /// Types that ask for its memory and do not tell its arguments.
+    /// Types that ask for its memory and do not tell its arguments, with all types inside them.
     pub below: &'static [&'static str],
     /// Nearly all functions of its module are its methods.
     pub names_its_module: bool,

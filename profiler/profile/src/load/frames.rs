@@ -122,12 +122,12 @@ impl FrameTable {
         }
     }
 
-    fn number(&mut self, function: Function) -> FunctionId {
+    fn number(&mut self, function: Function, own: &Own) -> FunctionId {
         let number = self.functions.number(function);
         for function in &self.functions.values[self.traits.len()..] {
             self.traits.push(Traits {
                 part: Part::of(function),
-                claim: Claim::of(function),
+                claim: Claim::of(function, own),
             });
         }
         FunctionId(number)
@@ -141,7 +141,7 @@ impl FrameTable {
             origin: Origin::Unresolved,
             ..Function::default()
         };
-        let function = self.number(function);
+        let function = self.number(function, &Own::default());
         FrameId(self.frames.number(Frame {
             function,
             ..Frame::default()
@@ -185,7 +185,7 @@ impl FrameTable {
                 None => {
                     let classifier = names.classifier;
                     let function = classifier.function_of_raw(raw as u32, source, path);
-                    let number = self.number(functions::described(function, names.own));
+                    let number = self.number(functions::described(function, names.own), names.own);
                     self.described.insert(key, number);
                     number
                 }
@@ -202,7 +202,7 @@ impl FrameTable {
         }
         if named.is_none_or(Vec::is_empty) {
             self.unresolved += 1;
-            let function = self.number(symbols::unresolved(path, value.offset));
+            let function = self.number(symbols::unresolved(path, value.offset), names.own);
             let frame = self.frames.number(Frame {
                 function,
                 module,

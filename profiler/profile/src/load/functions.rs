@@ -3,7 +3,7 @@
 
 use crate::name::FunctionName;
 use crate::profile::{Function, Origin, Role};
-use crate::symbols;
+use crate::symbols::{self, Interpreter};
 use crate::types;
 
 /// Whose code is the program's own.
@@ -14,6 +14,24 @@ pub(super) struct Own {
     pub(super) crates: Vec<String>,
     /// In a program without any Rust of its own the executable: its file name.
     pub(super) native: Option<String>,
+    /// Patterns of the functions that own nothing.
+    pub(super) wrappers: Vec<String>,
+    /// The interpreter that the program is.
+    pub(super) interpreter: Option<Interpreter>,
+}
+
+impl Own {
+    /// Returns `true` for a function that the user named as one that owns its blocks.
+    pub(super) fn names(&self, function: &Function) -> bool {
+        let is_name = |name: &String| *name == function.short || *name == function.name;
+        !function.parsed().is_rust() && self.crates.iter().any(is_name)
+    }
+
+    /// Returns `true` for a function that the user named as one that owns nothing.
+    pub(super) fn is_wrapper(&self, function: &Function) -> bool {
+        let mut patterns = self.wrappers.iter();
+        patterns.any(|pattern| function.is_called(pattern))
+    }
 }
 
 /// The function with all that its name says.
@@ -34,6 +52,12 @@ pub(super) fn described(mut function: Function, own: &Own) -> Function {
     let name = function.name.clone();
     let name = FunctionName::parse(&name, function.language);
     function.role = symbols::role(&function, &name);
+    let hands_on = matches!(function.role, Role::Allocator | Role::Wrapper);
+    if hands_on && function.origin != Origin::Std && own.names(&function) {
+        function.role = Role::Plain;
+    } else if function.role == Role::Plain && own.is_wrapper(&function) {
+        function.role = Role::Wrapper;
+    }
     if function.origin == Origin::Unresolved || function.origin == Origin::Native {
         return function;
     }
@@ -87,6 +111,7 @@ mod tests {
             let own = Own {
                 crates: own.iter().map(|&krate| krate.to_owned()).collect(),
                 native: Some("prog".to_owned()),
+                ..Own::default()
             };
             let function = Function {
                 name: format!("{krate}::f"),

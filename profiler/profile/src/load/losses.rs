@@ -1,7 +1,9 @@
 //! What a recording could not count or name, as numbers and as sentences for people.
 
-use crate::profile::{Profile, State};
+use crate::profile::{FrameId, Group, Origin, Profile, Site, State};
+use crate::symbols;
 use crate::units::counted;
+use std::collections::HashSet;
 use tracking_alloc_recording::{LaneColumns, Recording, RowValue, growth, site_flags, state};
 
 /// Fills in the losses, as numbers and as sentences. Called while `recording` still has its rows.
@@ -75,11 +77,17 @@ pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64
 
 /// Counts the marks that the walk left on the stacks of sites.
 pub(super) fn of_stacks(profile: &mut Profile) {
+    let of_cpp: HashSet<usize> = (0..profile.sites.len())
+        .filter(|at| is_of_start_of_cpp(profile, &profile.sites[*at]))
+        .collect();
+    let of_start = nameless_of_start(profile, &of_cpp);
     let lost = &mut profile.lost;
-    for site in &profile.sites {
+    for (at, site) in profile.sites.iter().enumerate() {
         let (marks, total_blocks) = (site.marks, site.figures.total_blocks);
+        // The walk ends at the loader, and nothing is missing.
+        let is_of_start = of_cpp.contains(&at);
         for (is_set, blocks) in [
-            (marks.cut, &mut lost.cut_stacks),
+            (marks.cut && !is_of_start, &mut lost.cut_stacks),
             (marks.foreign, &mut lost.foreign_stacks),
             (marks.deep, &mut lost.deep_stacks),
         ] {
@@ -89,6 +97,39 @@ pub(super) fn of_stacks(profile: &mut Profile) {
         }
         lost.folded_stacks += u64::from(marks.folded);
     }
+    lost.unresolved_frames = lost.unresolved_frames.saturating_sub(of_start);
+}
+
+/// Returns `true` for what the run-time of C++ asks for before the program begins.
+fn is_of_start_of_cpp(profile: &Profile, site: &Site) -> bool {
+    let owner = site.owner.filter(|_| site.group == Some(Group::Runtime));
+    let function = owner.and_then(|owner| profile.lookup(owner));
+    function.is_some_and(|(_, function)| symbols::is_cpp_runtime(&function.krate))
+}
+
+/// Returns the number of frames without a name that are only on stacks of the start, given its
+/// sites. Their blocks are nobody's, so no name is missing.
+fn nameless_of_start(profile: &Profile, of_start: &HashSet<usize>) -> u64 {
+    let is_nameless = |id: &FrameId| {
+        let found = profile.lookup(*id);
+        found.is_some_and(|(_, function)| function.origin == Origin::Unresolved)
+    };
+    let sites = of_start.iter().map(|at| &profile.sites[*at]);
+    let mut frames: HashSet<FrameId> = sites
+        .flat_map(|site| profile.innermost_first(site))
+        .filter(is_nameless)
+        .collect();
+    for (at, site) in profile.sites.iter().enumerate() {
+        if frames.is_empty() {
+            break;
+        }
+        if !of_start.contains(&at) {
+            for id in profile.innermost_first(site) {
+                frames.remove(&id);
+            }
+        }
+    }
+    frames.len() as u64
 }
 
 /// Stacks that may have been taken for others.

@@ -58,6 +58,9 @@ pub struct OpenOptions {
     /// Names of the program's own crates (`my_app` or `my-app`). If empty, these are the crates
     /// whose sources lie outside registries, git checkouts and the toolchain.
     pub own: Vec<String>,
+    /// Names of functions that hand blocks to their callers and own nothing, in addition to the
+    /// known ones. `*` stands for any text.
+    pub wrappers: Vec<String>,
     /// Containers that the program declares, for the snapshots that a reader takes.
     pub containers: Vec<DeclaredContainer>,
 }

@@ -3,6 +3,7 @@
 //! It must never be a frame of the standard library, a format or a container if anything else is on
 //! the stack: nobody can change a program there.
 
+use super::functions::Own;
 use crate::profile::{Function, Group, Origin, Role};
 use crate::symbols;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -23,21 +24,46 @@ pub(super) struct Claim {
     is_named: bool,
     /// `true` if it is in a shared library.
     is_in_library: bool,
+    /// `true` for a function of C or C++ that asks the allocator for its callers.
+    asks_for_callers: bool,
+    /// `true` if the program is an interpreter, and this is neither code of it nor of the libraries
+    /// that every program has.
+    is_outside: bool,
+    /// `true` if only the image is known, and an offset in it.
+    is_nameless: bool,
+    /// `true` for the run-time library of C++.
+    is_cpp_runtime: bool,
+    /// `true` for the function that runs the constructors of libraries.
+    is_loader: bool,
 }
 
 impl Claim {
-    pub(super) fn of(function: &Function) -> Claim {
+    pub(super) fn of(function: &Function, own: &Own) -> Claim {
         let mut krate = DefaultHasher::new();
         function.krate.hash(&mut krate);
+        let name = function.parsed();
         Claim {
             origin: function.origin,
             role: function.role,
             krate: krate.finish(),
-            is_handed_over: symbols::is_handed_over(&function.parsed()),
+            is_handed_over: symbols::is_handed_over(&name),
             is_own: function.is_own(),
             is_named: !function.name.starts_with('('),
             is_in_library: function.krate.contains(".so"),
+            asks_for_callers: symbols::asks_for_callers(function, &name),
+            is_outside: own
+                .interpreter
+                .as_ref()
+                .is_some_and(|interpreter| !interpreter.owns(&function.krate)),
+            is_nameless: function.origin == Origin::Unresolved,
+            is_cpp_runtime: symbols::is_cpp_runtime(&function.krate),
+            is_loader: function.name == "call_init" || function.name == "_dl_init",
         }
+    }
+
+    /// Returns `true` for a function that hands a block to its caller.
+    fn hands_on(&self) -> bool {
+        matches!(self.role, Role::Allocator | Role::Wrapper)
     }
 
     fn is_dependency(&self) -> bool {
@@ -76,7 +102,7 @@ pub(super) fn owner(stack: &[Claim], shown: Range<usize>) -> (Option<usize>, Opt
     }
     // The line that began it: neither that of a derive, nor of a visitor that a format called.
     let began = find(shown.clone(), &|claim| {
-        claim.origin == Origin::User && claim.role != Role::Callback
+        claim.origin == Origin::User && claim.role != Role::Callback && !claim.hands_on()
     });
     if began.is_some() {
         return (began, None);
@@ -104,12 +130,26 @@ pub(super) fn owner(stack: &[Claim], shown: Range<usize>) -> (Option<usize>, Opt
     }
     // Only `malloc` of a preloaded library has a caller that is neither Rust's nor the program's by
     // name. The executable owns before the libraries do.
-    if last.is_some_and(|at| stack[at].role == Role::Allocator) {
-        let is_code = |claim: &Claim| matches!(claim.origin, Origin::Unresolved | Origin::Native);
-        let code = find(shown.clone(), &|claim| {
-            is_code(claim) && !claim.is_in_library
-        })
-        .or_else(|| find(shown.clone(), &is_code));
+    let asked = stack.get(shown.end).or(stack.last());
+    if asked.is_some_and(|asked| asked.asks_for_callers) {
+        // What the run-time of C++ asks for before the program begins is nobody's: its pool for
+        // exceptions.
+        let innermost = stack[..shown.end].iter().next_back();
+        let starts = |claim: &Claim| claim.is_loader;
+        if innermost.is_some_and(|claim| claim.is_cpp_runtime) && stack.iter().any(starts) {
+            return (shown.clone().next_back(), Some(Group::Runtime));
+        }
+        let is_native = |claim: &Claim| matches!(claim.origin, Origin::Unresolved | Origin::Native);
+        let is_code = |claim: &Claim| is_native(claim) && !claim.hands_on();
+        let code = find(shown.clone(), &|claim| is_code(claim) && claim.is_outside)
+            .and_then(|at| outermost_named(stack, shown.clone(), at))
+            .or_else(|| {
+                find(shown.clone(), &|claim| {
+                    is_code(claim) && !claim.is_in_library
+                })
+            })
+            .or_else(|| find(shown.clone(), &is_code))
+            .or_else(|| find(shown.clone(), &is_native));
         if code.is_some() {
             return (code, None);
         }
@@ -117,6 +157,21 @@ pub(super) fn owner(stack: &[Claim], shown: Range<usize>) -> (Option<usize>, Opt
     let std = stack.iter().any(|claim| claim.origin == Origin::Std);
     let named = stack.iter().any(|claim| claim.is_named);
     (last, (std && named).then_some(Group::Runtime))
+}
+
+/// The frame at an index if it has a name; else the nearest one around it that has, of the same
+/// image: a library without symbols is known by the functions that it exports.
+fn outermost_named(stack: &[Claim], shown: Range<usize>, at: usize) -> Option<usize> {
+    let image = stack.get(at)?.krate;
+    let around = stack.get(shown.start..=at)?.iter().rev();
+    let same = around.take_while(|claim| claim.krate == image);
+    let named = same.take_while(|claim| claim.is_nameless).count();
+    let outer = at.checked_sub(named).filter(|outer| *outer >= shown.start);
+    Some(
+        outer
+            .filter(|outer| stack[*outer].krate == image && !stack[*outer].hands_on())
+            .unwrap_or(at),
+    )
 }
 
 /// The crate that a thread of a dependency's works for: the one that its stack begins in, whatever
@@ -136,6 +191,7 @@ fn working_crate(stack: &[Claim], named: impl Fn(&Claim) -> bool) -> Option<u64>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::symbols::Interpreter;
 
     fn function(name: &str, krate: &str, origin: Origin, role: Role) -> Function {
         Function {
@@ -148,7 +204,11 @@ mod tests {
     }
 
     fn of(stack: &[Function]) -> (Option<usize>, Option<Group>) {
-        let stack: Vec<Claim> = stack.iter().map(Claim::of).collect();
+        let own = Own::default();
+        let stack: Vec<Claim> = stack
+            .iter()
+            .map(|function| Claim::of(function, &own))
+            .collect();
         owner(&stack, 0..stack.len())
     }
 
@@ -280,6 +340,72 @@ mod tests {
         assert_eq!(of(&stack[1..4]), (Some(2), Some(Group::Backtrace)));
         let [main, _, walk, unwinder, _] = stack;
         assert_eq!(of(&[main, error, walk, unwinder]), (Some(0), None));
+    }
+
+    #[test]
+    fn a_wrapper_owns_nothing_where_another_function_can() {
+        let native = |name, role| function(name, "prog", Origin::User, role);
+        let main = native("main", Role::Plain);
+        let copy = native("xstrdup", Role::Wrapper);
+        assert_eq!(of(&[main, copy.clone()]), (Some(0), None));
+        assert_eq!(of(&[copy]), (Some(0), None), "nothing else can");
+    }
+
+    #[test]
+    fn the_pool_of_the_run_time_of_cpp_is_of_the_start() {
+        let malloc = function("malloc", "libc.so.6", Origin::Std, Role::Allocator);
+        let pool = function("x", "libstdc++.so.6.0.30", Origin::Unresolved, Role::Plain);
+        let init = function(
+            "call_init",
+            "ld-linux-x86-64.so.2",
+            Origin::Native,
+            Role::Plain,
+        );
+        let main = function("main", "prog", Origin::Native, Role::Plain);
+        let of = |stack: &[&Function]| {
+            let stack: Vec<Claim> = stack
+                .iter()
+                .map(|of| Claim::of(of, &Own::default()))
+                .collect();
+            owner(&stack, 0..stack.len() - 1)
+        };
+        assert_eq!(
+            of(&[&init, &pool, &malloc]),
+            (Some(1), Some(Group::Runtime))
+        );
+        assert_eq!(of(&[&main, &pool, &malloc]), (Some(0), None));
+        assert_eq!(of(&[&init, &main, &malloc]).1, None);
+    }
+
+    #[test]
+    fn an_interpreter_owns_nothing_where_a_library_that_it_loaded_can() {
+        let own = Own {
+            interpreter: Interpreter::of("python3.11"),
+            ..Own::default()
+        };
+        let native = |name: &str, krate| function(name, krate, Origin::Native, Role::Plain);
+        let nameless = |krate| function("x", krate, Origin::Unresolved, Role::Plain);
+        let mut malloc = function("malloc", "libc.so.6", Origin::Std, Role::Allocator);
+        malloc.language = crate::profile::Language::Cpp;
+        let of = |stack: &[Function]| {
+            let stack: Vec<Claim> = stack.iter().map(|of| Claim::of(of, &own)).collect();
+            owner(&stack, 0..stack.len() - 1).0
+        };
+        let main = native("Py_RunMain", "python3.11");
+        let dumps = native("dumps", "orjson.so");
+        let hidden = nameless("orjson.so");
+        let bytes = native("PyBytes_FromStringAndSize", "python3.11");
+        let read = native("getdelim", "libc.so.6");
+        for (stack, expected) in [
+            (vec![&main, &dumps, &bytes, &malloc], 1),
+            (vec![&main, &dumps, &hidden, &hidden, &malloc], 1),
+            (vec![&main, &hidden, &hidden, &bytes, &malloc], 2),
+            (vec![&main, &dumps, &read, &malloc], 1),
+            (vec![&main, &bytes, &malloc], 1),
+        ] {
+            let stack: Vec<Function> = stack.into_iter().cloned().collect();
+            assert_eq!(of(&stack), Some(expected), "{stack:?}");
+        }
     }
 
     #[test]

@@ -14,8 +14,9 @@ use super::{OpenOptions, arenas, losses, scope_tree};
 use crate::interned::Interned;
 use crate::profile::{
     Contents, Folding, FrameId, Origin, Profile, ScopeKind, Site, Stack, StackNode, Stacks, TypeId,
+    Wrappers,
 };
-use crate::symbols::{Classifier, SourceFrame};
+use crate::symbols::{Classifier, Interpreter, SourceFrame};
 use crate::types::{ContentNames, Types};
 use std::mem::take;
 use std::sync::Arc;
@@ -54,6 +55,7 @@ struct Folded {
     sites: Vec<u32>,
     functions: usize,
     scopes: Vec<ScopeType>,
+    wrappers: Wrappers,
 }
 
 /// The type that a scope gives to blocks whose stacks name none. A scope may get its type after it
@@ -137,6 +139,7 @@ impl StackCache {
             // With other functions, other names tell two of them apart; with which type a stack
             // ends a scope may tell.
             known.functions == profile.functions.len()
+                && known.wrappers == profile.wrappers
                 && sites.starts_with(&known.sites)
                 && scopes.starts_with(&known.scopes)
         });
@@ -153,6 +156,7 @@ impl StackCache {
             sites: sites.to_vec(),
             functions: profile.functions.len(),
             scopes,
+            wrappers: profile.wrappers.clone(),
         });
     }
 }
@@ -219,7 +223,6 @@ pub(super) fn fill(
     }
     cache.put_together(read, &numbers);
     cache.fill_sites(&counted.numbers, &mut profile.sites, &mut profile.stacks);
-    losses::of_stacks(profile);
     profile.arenas = arenas::arenas(recording, counted, &mut cache.types);
     if keeps {
         profile.types = cache.types.clone().into_values();
@@ -228,6 +231,12 @@ pub(super) fn fill(
         profile.types = take(&mut cache.types).into_values();
     }
     profile.stacks.nodes = nodes;
+    let own = &cache.own;
+    profile.find_wrappers(
+        |function| own.is_wrapper(function),
+        |function| own.names(function),
+    );
+    losses::of_stacks(profile);
     if keeps && !is_bounded {
         cache.records.clone_from(&recording.sites);
         // What counts for a site whose record is not there yet is known then.
@@ -254,13 +263,17 @@ fn own(
     let frames = names.symbols.frames.iter().zip(&recording.frames);
     let mut frames = (0..).zip(frames);
     let has_own = frames.any(is_own);
+    let program = &profile.process.program;
+    let interpreter = Interpreter::of(program);
     Own {
         crates: [&options.own, &names.own, &profile.capture.own_crates]
             .into_iter()
             .find(|crates| !crates.is_empty())
             .cloned()
             .unwrap_or_default(),
-        native: (!has_own).then(|| profile.process.program.clone()),
+        native: (!has_own && interpreter.is_none()).then(|| program.clone()),
+        interpreter,
+        wrappers: options.wrappers.clone(),
     }
 }
 

@@ -15,7 +15,7 @@ mod short;
 mod tokens;
 
 pub(crate) use cpp::{Demangler, is_mangled_cpp};
-pub(crate) use origin::is_std_crate;
+pub(crate) use origin::{is_std_crate, path_without_versions};
 pub use segment::path_and_arguments;
 pub(crate) use segment::{Part, Segment, segments, split_at_commas, types};
 pub(crate) use short::one_of;

@@ -48,6 +48,12 @@ fn crate_of_type(of: &str, depth: usize) -> Option<&str> {
     (segments.len() > 1 && is_identifier).then_some(first.plain)
 }
 
+/// Joins the words of a path of C++, without inline namespaces: `std::__cxx11`, `std::__1`.
+pub(crate) fn path_without_versions<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let words = words.filter(|word| !matches!(*word, "__cxx11" | "__1" | "__ndk1"));
+    words.collect::<Vec<_>>().join("::")
+}
+
 impl<'a> FunctionName<'a> {
     /// The crate that the function belongs to; `None` if its name does not say.
     ///
@@ -102,6 +108,29 @@ impl<'a> FunctionName<'a> {
             "operator new[]",
         ];
         !self.is_rust() && functions.contains(&name)
+    }
+
+    /// Returns `true` for the allocators of the standard library of C++, which ask `operator new`
+    /// for a container.
+    pub(crate) fn is_cpp_allocator(&self) -> bool {
+        const ALLOCATORS: [&str; 7] = [
+            "std::allocator",
+            "std::allocator_traits",
+            "std::new_allocator",
+            "std::__new_allocator",
+            "__gnu_cxx::new_allocator",
+            "__gnu_cxx::__alloc_traits",
+            "std::allocate_at_least",
+        ];
+        if !self.is_native_std() {
+            return false;
+        }
+        let segments = self.segments();
+        let words = segments.iter().map(|segment| segment.plain);
+        let class = words.take(segments.len().saturating_sub(1).max(2));
+        let path = path_without_versions(class);
+        let helpers = ["std::__libcpp_", "std::__allocate_at_least"];
+        ALLOCATORS.contains(&path.as_str()) || begins_with(&path, &helpers)
     }
 
     /// Returns `true` for functions of the standard library of C++.

@@ -111,7 +111,8 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
         .modules
         .iter()
         .filter_map(|module| match &module.symbols {
-            SymbolSource::Missing(why) => Some(format!(
+            // Code that was made at run time has no file, and so no name of one.
+            SymbolSource::Missing(why) if !module.path.is_empty() => Some(format!(
                 "No symbols for {}: {}.",
                 printable(&module.path),
                 printable(why).trim_end_matches('.')

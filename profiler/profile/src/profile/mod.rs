@@ -38,6 +38,7 @@ mod type_names;
 mod type_rows;
 mod types;
 mod unnamed;
+mod wrappers;
 
 pub use age::Age;
 use analysis::Analysis;
@@ -69,6 +70,8 @@ pub(crate) use stacks::{StackNode, Stacks, outward};
 pub(crate) use type_names::sharing_a_name;
 pub use type_rows::{Source, TypeRow, UNKNOWN};
 pub use types::{Contents, TypeId, TypeName};
+pub use wrappers::WrapperRule;
+pub(crate) use wrappers::Wrappers;
 
 pub use crate::containers::TypeKind;
 pub use crate::name::Language;
@@ -160,6 +163,8 @@ pub struct Profile {
     pub(crate) site_numbers: Vec<u32>,
     /// Source lines that a packed recording carries, by file as frames name it.
     pub(crate) sources: HashMap<String, SourceLines>,
+    /// Functions that hand blocks to their callers and own nothing.
+    pub(crate) wrappers: Wrappers,
     /// The results of the analysis so far.
     pub(crate) analysis: Analysis,
 }
@@ -386,8 +391,10 @@ pub enum Role {
     Panic,
     /// Walks the stack or looks up names for a backtrace of the standard library.
     Backtrace,
-    /// Asks the allocator for whoever called it: `malloc`, `operator new`.
+    /// Asks the allocator for whoever called it: `malloc`, `operator new`, `xmalloc`.
     Allocator,
+    /// Makes one block for whoever called it, and owns nothing: `strdup`.
+    Wrapper,
 }
 
 /// The origin of a function's code. The names are those of JSON.

@@ -254,6 +254,9 @@ pub(crate) fn is_preload_library(module: &str) -> bool {
     image_name(module).starts_with("libheapglass_preload")
 }
 
+/// The crate of the library that heapglass preloads.
+const PRELOAD_CRATE: &str = "heapglass_preload";
+
 /// Returns `true` for `.../tracking-alloc/src/..` and `.../tracking-alloc/recorder/src/..` of a
 /// checkout, and `.../tracking-alloc-0.1.0/src/..` of a registry.
 fn is_own_file(file: &str) -> bool {
@@ -276,10 +279,16 @@ pub(crate) fn unresolved(module: &str, offset: u64) -> Function {
     let image = image_name(module);
     let image = if image.is_empty() { "?" } else { image };
     let name = format!("{image}+{offset:#x}");
+    // Our own library is left out of stacks before its names are read, too.
+    let krate = if is_preload_library(module) {
+        PRELOAD_CRATE
+    } else {
+        image
+    };
     Function {
         short: name.clone(),
         name,
-        krate: image.to_owned(),
+        krate: krate.to_owned(),
         origin: Origin::Unresolved,
         ..Function::default()
     }

@@ -18,6 +18,7 @@ mod classify;
 mod dwarf;
 mod error;
 mod image;
+mod interpreter;
 mod locate;
 mod module;
 mod names;
@@ -25,15 +26,17 @@ mod role;
 mod stored;
 mod table;
 mod trim;
+mod wrappers;
 
 pub(crate) use classify::{Classifier, is_preload_library, unresolved};
 pub use dwarf::Slice;
 pub(crate) use error::Error;
+pub(crate) use interpreter::{Interpreter, is_cpp_runtime};
 pub use locate::hex_all;
 pub use module::{ThreadLocals, with_debug_information};
 pub(crate) use role::{is_handed_over, role};
 pub(crate) use stored::{Shared, StoredFrame, Strings, string_of};
-pub(crate) use trim::{Part, trim};
+pub(crate) use trim::{Part, asks_for_callers, trim};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,6 +1,7 @@
 //! The role of a function on a stack, by its name: whether it was called back, passes a call on,
 //! reads a format or reports a panic.
 
+use super::wrappers;
 use crate::name::{FunctionName, Part, begins_with, path_and_arguments};
 use crate::profile::{Function, Origin, Role};
 
@@ -116,6 +117,8 @@ const BACKTRACE: &[&str] = &["std::backtrace_rs::"];
 pub(crate) fn role(function: &Function, name: &FunctionName<'_>) -> Role {
     match function.origin {
         Origin::Std if name.is_native_allocator() => Role::Allocator,
+        Origin::User | Origin::Native if wrappers::is_allocator(name) => Role::Allocator,
+        Origin::User | Origin::Native if wrappers::is_maker(name) => Role::Wrapper,
         Origin::Std if name.begins_with(PANIC) => Role::Panic,
         Origin::Std if name.begins_with(BACKTRACE) => Role::Backtrace,
         Origin::Std if is_glue(name) => Role::Glue,

@@ -1,10 +1,14 @@
 //! The part of a stack that is worth showing: without the allocator's machinery at the inner end,
 //! and without the start-up of the run-time at the outer end. It must never hide the user's own
 //! code, and never be empty.
+//!
+//! `malloc`, its relatives and the allocators of C++ are machinery wherever they are innermost. Every
+//! report and every export takes its frames from here.
 
 use std::ops::Range;
 
-use crate::profile::{Function, Origin};
+use crate::name::FunctionName;
+use crate::profile::{Function, Origin, Role};
 
 /// Paths of functions between a collection and the allocator. Those of heapglass are known by
 /// crate.
@@ -84,12 +88,10 @@ impl Part {
             machinery: name.begins_with(MACHINERY)
                 || function.is_own()
                 || name.is_allocator_shim()
+                || asks_for_callers(function, &name)
                 || name.implements().any(|of| ALLOCATORS.contains(&of)),
-            // Closures and thread-local access between frames of machinery, and what Rust's default
-            // allocator calls.
-            glue: origin == Origin::Std
-                && (name.begins_with(&["core::", "std::thread::local::"])
-                    || name.is_native_allocator()),
+            // Closures and thread-local access between frames of machinery.
+            glue: origin == Origin::Std && name.begins_with(&["core::", "std::thread::local::"]),
             start_up: match origin {
                 Origin::Native => NATIVE_START_UP.contains(&&*function.name),
                 Origin::Std => name.begins_with(START_UP),
@@ -99,6 +101,12 @@ impl Part {
             nameless: matches!(origin, Origin::Unresolved | Origin::Native),
         }
     }
+}
+
+/// Returns `true` for functions of C and C++ that ask the allocator for whoever called them:
+/// `malloc`, `operator new`, `xmalloc`, `std::allocator`.
+pub(crate) fn asks_for_callers(function: &Function, name: &FunctionName<'_>) -> bool {
+    function.role == Role::Allocator || name.is_cpp_allocator()
 }
 
 /// The frames to show of a stack given outermost first: never empty unless the stack is.
@@ -145,4 +153,54 @@ pub(crate) fn trim(stack: &[Part]) -> Range<usize> {
         start += 1;
     }
     start..end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Language;
+    use crate::symbols::role;
+
+    /// Returns what is shown of a stack of C and C++, given outermost first.
+    fn shown<'a>(stack: &[&'a str]) -> Vec<&'a str> {
+        let part = |name: &&str| {
+            let function = Function {
+                name: (*name).to_owned(),
+                language: Language::Cpp,
+                origin: Origin::Native,
+                ..Function::default()
+            };
+            let name = function.parsed();
+            let is_std = name.is_native_allocator() || name.is_native_std();
+            let mut described = Function {
+                origin: if is_std { Origin::Std } else { Origin::Native },
+                ..function.clone()
+            };
+            described.role = role(&described, &name);
+            Part::of(&described)
+        };
+        let parts: Vec<Part> = stack.iter().map(part).collect();
+        stack[trim(&parts)].to_vec()
+    }
+
+    #[test]
+    fn allocators_of_c_and_cpp_are_left_out_where_they_are_innermost() {
+        let new = "operator new(unsigned long)";
+        assert_eq!(shown(&["work", "make", "malloc"]), ["work", "make"]);
+        assert_eq!(shown(&["work", "make", new, "malloc"]), ["work", "make"]);
+        let push = "std::vector<int, std::allocator<int> >::push_back(int const&)";
+        let allocate = "std::__new_allocator<int>::allocate(unsigned long, void const*)";
+        assert_eq!(shown(&["work", push, allocate, new]), ["work", push]);
+        assert_eq!(
+            shown(&["work", "make", "xmalloc", "malloc"]),
+            ["work", "make"]
+        );
+        assert_eq!(shown(&["work", "strdup", "malloc"]), ["work", "strdup"]);
+        // A hook of the program's own inside the allocator is the program's code.
+        assert_eq!(
+            shown(&["work", "malloc", "hook"]),
+            ["work", "malloc", "hook"]
+        );
+        assert_eq!(shown(&[new, "malloc"]), ["malloc"], "never empty");
+    }
 }

@@ -14,6 +14,7 @@ use crate::profile::ScopeId;
 use crate::profile::{
     Figures, FrameId, Frames, Function, FunctionId, Group, Measure, Origin, Profile, Role, Site,
 };
+use crate::symbols::Interpreter;
 
 /// A function on stacks. The names are the keys in JSON.
 #[derive(Clone, Debug, Serialize)]
@@ -303,7 +304,13 @@ pub(super) fn module_key(profile: &Profile, site: &Site) -> String {
     if let Some(group @ Group::Backtrace) = site.group {
         return group.name().to_owned();
     }
-    let frame = asking_frame(profile, site).and_then(|id| profile.frames.get(id.0 as usize));
+    // An interpreter asks for the library that it runs.
+    let is_interpreter = Interpreter::of(&profile.process.program).is_some();
+    let id = site
+        .owner
+        .filter(|_| is_interpreter)
+        .or_else(|| asking_frame(profile, site));
+    let frame = id.and_then(|id| profile.frames.get(id.0 as usize));
     let module = frame.and_then(|frame| profile.modules.get(frame.module as usize));
     match module.filter(|_| !site.marks.synthetic && profile.has_stack(site)) {
         Some(module) if !module.path.is_empty() => module.path.clone(),

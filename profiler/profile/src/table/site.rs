@@ -128,6 +128,8 @@ struct Traits {
     /// The innermost of the calls below the owner, if the stack was unfolded at the borders of
     /// crates.
     inner: Option<(Label, FrameId)>,
+    /// The function of the program that the owner called for the block, and that owns nothing.
+    wrapper: Option<FunctionId>,
 }
 
 impl Traits {
@@ -162,6 +164,11 @@ impl Traits {
             asking: nameless.then(|| asking(profile, site)).flatten(),
             call: call.map(|(text, _)| text),
             inner: call.and_then(|(_, inner)| inner),
+            wrapper: if field == 0 && call.is_none() {
+                wrapper_below(profile, site)
+            } else {
+                None
+            },
         }
     }
 }
@@ -389,11 +396,29 @@ fn label(profile: &Profile, site: &Site, traits: &Traits) -> SiteLabel {
     }
 }
 
+/// The wrapper of an allocator that the owner of a site called.
+fn wrapper_below(profile: &Profile, site: &Site) -> Option<FunctionId> {
+    profile.wrappers().next()?;
+    let owner = site.owner?;
+    let mut below = None;
+    for id in profile.shown_stack(site).iter().rev() {
+        if *id == owner {
+            break;
+        }
+        below = Some(*id);
+    }
+    let (frame, _) = profile.lookup(below?)?;
+    profile.is_wrapper(frame.function).then_some(frame.function)
+}
+
 /// The call of a library below the owner; with the innermost one and its line where that crossed
 /// borders of crates: `MDBook::build -> mdbook_html::write_to_json search.rs:267`.
 fn called(profile: &Profile, traits: &Traits) -> String {
     let Some(call) = traits.call else {
-        return String::new();
+        let wrapper = traits
+            .wrapper
+            .and_then(|id| profile.functions.get(id.0 as usize));
+        return wrapper.map_or_else(String::new, |wrapper| wrapper.call().to_owned());
     };
     let mut text = profile.folding().text(call).to_owned();
     if let Some((label, frame)) = traits.inner {
@@ -452,13 +477,15 @@ pub fn asking(profile: &Profile, site: &Site) -> Option<FrameId> {
 /// The function of a dependency, or of C, that asked for a block without any container:
 /// `crossbeam_deque::Buffer::alloc`, `operator new`, `malloc`.
 fn untyped(profile: &Profile, site: &Site, asking: Option<FrameId>) -> Option<String> {
-    let shown = profile.shown_stack(site);
-    let functions = shown
-        .iter()
-        .rev()
-        .filter_map(|id| Some(profile.lookup(*id)?.1));
-    let allocators = functions.take_while(|function| function.role == Role::Allocator);
-    if let Some(function) = allocators.last() {
+    // The allocator that the shown frames called; the last of them if there is nothing else.
+    let stack = profile.stack(site);
+    let from = usize::from(site.shown.end).min(stack.len().saturating_sub(1));
+    let called = stack[from..].iter().find_map(|id| {
+        let (_, function) = profile.lookup(*id)?;
+        let is_between = function.parsed().is_cpp_allocator();
+        (!is_between).then_some(function)
+    });
+    if let Some(function) = called.filter(|function| function.role == Role::Allocator) {
         return Some(function.short.clone());
     }
     let (_, function) = profile.lookup(asking?)?;

@@ -8,16 +8,22 @@
 use super::container::Container;
 use super::rules;
 use crate::containers;
-use crate::name::{FunctionName, split_at_commas};
+use crate::name::{FunctionName, path_without_versions as path_of, split_at_commas};
 
 /// Templates inside each other. Names of hostile binaries may have any number.
 const MOST_NESTED: u32 = 64;
 
 /// Returns the container that a function is a method of. `None` if it is not known.
 pub(super) fn container(name: &FunctionName<'_>) -> Option<Container> {
-    let (_, before) = name.segments().split_last()?;
-    let (class, _) = before.split_last()?;
-    let path = path_of(before.iter().map(|segment| segment.plain));
+    let segments = name.segments();
+    let (_, before) = segments.split_last()?;
+    // `std::make_unique<T>` is a function, and the only one of these that is no method.
+    let of = match before {
+        [namespace] if namespace.plain == "std" => segments,
+        _ => before,
+    };
+    let (class, _) = of.split_last()?;
+    let path = path_of(of.iter().map(|segment| segment.plain));
     let of = spelled(&format!("{path}<{}>", class.arguments), 0);
     let (path, arguments) = match of.split_once('<') {
         Some((path, arguments)) => (path, arguments.strip_suffix('>')?),
@@ -37,32 +43,19 @@ pub(super) fn container(name: &FunctionName<'_>) -> Option<Container> {
 
 /// Returns `true` for functions between a container and `operator new`, which say no more than it.
 pub(super) fn is_allocator(name: &FunctionName<'_>) -> bool {
-    const ALLOCATORS: [&str; 7] = [
-        "std::allocator",
-        "std::allocator_traits",
-        "std::new_allocator",
-        "std::__new_allocator",
-        "__gnu_cxx::new_allocator",
-        "__gnu_cxx::__alloc_traits",
-        "std::allocate_at_least",
-    ];
     let segments = name.segments();
-    let is_new = name.is_native_allocator();
-    let plain = |count: usize| path_of(segments.iter().take(count).map(|segment| segment.plain));
-    let of = segments.len().saturating_sub(1).max(2);
-    let path = plain(of);
-    let helpers = ["std::__libcpp_", "std::__allocate_at_least"];
+    let words = segments.iter().map(|segment| segment.plain);
+    let path = path_of(words.take(segments.len().saturating_sub(1).max(2)));
     let mut all = containers::all();
-    is_new
-        || all.any(|of| of.stacks.below.contains(&path.as_str()))
-        || ALLOCATORS.contains(&path.as_str())
-        || helpers.iter().any(|helper| path.starts_with(helper))
+    name.is_native_allocator()
+        || name.is_cpp_allocator()
+        || all.any(|of| of.stacks.below.iter().any(|below| is_inside(&path, below)))
 }
 
-/// Joins the words of a path, without inline namespaces: `std::__cxx11`, `std::__1`.
-fn path_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
-    let words = words.filter(|word| !matches!(*word, "__cxx11" | "__1" | "__ndk1"));
-    words.collect::<Vec<_>>().join("::")
+/// Returns `true` for a path, and for those of types inside it.
+fn is_inside(path: &str, of: &str) -> bool {
+    let rest = path.strip_prefix(of);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
 /// Spells a type as its source does: without default arguments, `std::string` for its template.
@@ -160,12 +153,42 @@ mod tests {
                     .to_owned(),
                 "std::vector<std::pair<int const, char>>",
             ),
+            (
+                format!("std::map<{string}, app::Row, std::less<{string} >, std::allocator<std::pair<{string} const, app::Row> > >::operator[]({string} const&)"),
+                "std::map<std::string, app::Row>",
+            ),
+            (
+                "std::unordered_map<int, app::Row, std::hash<int>, std::equal_to<int>, std::allocator<std::pair<int const, app::Row> > >::operator[](int const&)"
+                    .to_owned(),
+                "std::unordered_map<int, app::Row>",
+            ),
+            (
+                "std::__cxx11::_List_base<app::Row, std::allocator<app::Row> >::_M_get_node()"
+                    .to_owned(),
+                "std::list<app::Row>",
+            ),
+            (
+                "std::_Deque_base<long, std::allocator<long> >::_M_initialize_map(unsigned long)"
+                    .to_owned(),
+                "std::deque<long>",
+            ),
+            (
+                "std::make_unique<app::Row, int>(int&&)".to_owned(),
+                "std::unique_ptr<app::Row>",
+            ),
+            ("std::make_unique<app::Row []>(unsigned long)".to_owned(), "std::unique_ptr<app::Row []>"),
+            ("std::make_shared<app::Row, >".to_owned(), "std::shared_ptr<app::Row>"),
+            (
+                "std::function<void ()>::function<Big&, void>(Big&)".to_owned(),
+                "std::function<void ()>",
+            ),
         ] {
             let told = container(&name(&text)).map(|told| told.names().container);
             assert_eq!(told.as_deref(), Some(expected), "{text}");
         }
         for text in [
-            "std::map<int, int>::operator[](int const&)",
+            "std::stack<int>::push(int const&)",
+            "std::make_pair<int, int>(int&&, int&&)",
             "std::__cxx11::basic_string<wchar_t, std::char_traits<wchar_t>, std::allocator<wchar_t> >::reserve(unsigned long)",
             "app::vector<int>::push_back(int)",
             "vector<int>::push_back(int)",
@@ -184,11 +207,17 @@ mod tests {
             "operator new(unsigned long)",
             "std::__new_allocator<int>::allocate(unsigned long, void const*)",
             "std::allocator_traits<std::allocator<int> >::allocate(std::allocator<int>&, unsigned long)",
+            // The base of a container that does not tell which one.
+            "std::_Rb_tree<int, int>::_M_create_node(int const&)",
+            "std::_Rb_tree<int, int>::_Auto_node::_Auto_node<int>(int&&)",
+            "std::__detail::_Map_base<int, int>::operator[](int const&)",
+            "std::_Function_base::_Base_manager<Big>::_M_create<Big&>(std::_Any_data&, Big&)",
+            "std::__shared_count<2>::__shared_count<Row*>(Row*)",
         ] {
             assert!(is_allocator(&name(text)), "{text}");
         }
         for text in [
-            "std::_Rb_tree<int, int>::_M_create_node(int const&)",
+            "std::map<int, int>::operator[](int const&)",
             "std::vector<int>::push_back(int)",
             "app::allocate(int)",
         ] {

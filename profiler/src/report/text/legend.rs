@@ -1,10 +1,11 @@
 //! The legend below a table: the meaning of its columns and rows.
 
 use super::Page;
-use crate::profile::{Measure, Profile};
+use crate::profile::{Measure, Profile, WrapperRule};
 use crate::report::Style;
 use crate::report::notes::{ARENA_FIGURES, REALLOC_POLICY, notes};
 use crate::table::{By, Detail, PhaseDetail, Row};
+use crate::units::printable;
 
 /// Explains the figures of every table.
 const FIGURES: &str = "peak: bytes live at the program's largest moment; live: bytes live at the end; \
@@ -33,6 +34,9 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
         let counts = counts(page.options.measure);
         let explained = [figures, counts].into_iter().chain(explained(by, rows));
         said.splice(0..0, explained.map(str::to_owned));
+        if matches!(by, By::Site | By::Owner) {
+            said.extend(wrappers(profile));
+        }
     } else {
         said.retain(|note| note != REALLOC_POLICY && note != ARENA_FIGURES);
     }
@@ -56,6 +60,41 @@ fn counts(measure: Measure) -> &'static str {
         Measure::Copied | Measure::Grows => "reallocs: number of reallocations.",
         Measure::Retained | Measure::Unused => "blocks: number of blocks in the snapshot.",
     }
+}
+
+/// Maximum number of wrappers that are named.
+const MOST_WRAPPERS: usize = 12;
+
+/// Names the functions that own nothing, and the rule that says so.
+fn wrappers(profile: &Profile) -> Option<String> {
+    let mut named: Vec<String> = profile
+        .wrappers()
+        .filter_map(|(id, rule)| {
+            let function = profile.functions().get(id.0 as usize)?;
+            let rule = match rule {
+                WrapperRule::Known => "known by name".to_owned(),
+                WrapperRule::Named => "--wrapper".to_owned(),
+                WrapperRule::OneAllocation(callers) => {
+                    format!("makes one allocation, for {callers} callers")
+                }
+                _ => return None,
+            };
+            Some(format!("{} ({rule})", printable(&function.short)))
+        })
+        .collect();
+    if named.is_empty() {
+        return None;
+    }
+    named.sort();
+    let more = match named.len().saturating_sub(MOST_WRAPPERS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    named.truncate(MOST_WRAPPERS);
+    Some(format!(
+        "Wrappers of allocators own nothing, their callers do: {}{more}. --own NAME makes one the owner.",
+        named.join(", ")
+    ))
 }
 
 /// Explains the rows of that kind, and the columns that only they have.

@@ -626,6 +626,13 @@ fn every_kind_of_loss_is_a_sentence() {
             build_id: String::new(),
             symbols: SymbolSource::Missing("it is gone".into()),
         }));
+    // Code that was made at run time is in no file, and nobody can give it symbols.
+    profile
+        .parts()
+        .modules
+        .push(fixture::made!(heapglass_profiler::profile::Module {
+            symbols: SymbolSource::Missing("its path is not in the recording".into()),
+        }));
     let sentences = profile.losses();
     assert_eq!(sentences.len(), kinds + 2);
     let mut broken = profile.clone();

@@ -373,7 +373,7 @@ fn is_native(function: &Function) -> bool {
 
 /// Returns `true` for a function of a library in C whose name says what was asked of it.
 fn is_named_call(function: &Function) -> bool {
-    function.origin == Origin::Native && function.role == Role::Plain
+    function.origin == Origin::Native && matches!(function.role, Role::Plain | Role::Wrapper)
 }
 
 /// Counts frames in the last step.

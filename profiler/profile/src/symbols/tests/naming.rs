@@ -681,3 +681,11 @@ fn what_a_macro_of_a_dependency_wrote_belongs_to_the_crate_that_called_it() {
     let expected = expected.map(|(origin, krate)| (origin, krate.to_owned()));
     assert_eq!(owners.collect::<Vec<_>>(), expected);
 }
+
+#[test]
+fn the_preloaded_library_is_ours_before_its_names_are_read() {
+    let of = |module| unresolved(module, 16);
+    assert!(of("/home/u/.cache/heapglass/libheapglass_preload-1.so").is_own());
+    assert!(!of("/lib/libc.so.6").is_own());
+    assert_eq!(of("/lib/libc.so.6").short, "libc.so.6+0x10");
+}

@@ -4,11 +4,16 @@
 #include <deque>
 #include <execinfo.h>
 #include <fstream>
+#include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <new>
+#include <set>
 #include <sstream>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 struct Row { int load; size_t bytes; int depth; void *frames[64]; };
@@ -71,6 +76,34 @@ __attribute__((noinline)) std::vector<std::map<int, int>> trees(const std::map<i
 }
 __attribute__((noinline)) std::deque<int> queue() { return std::deque<int>(100, 1); }
 __attribute__((noinline)) std::unique_ptr<Point> point() { return std::make_unique<Point>(); }
+__attribute__((noinline)) std::unique_ptr<Point[]> points() { return std::make_unique<Point[]>(9); }
+__attribute__((noinline)) std::set<long> keys() {
+    std::set<long> made;
+    for (long at = 0; at < 10; at++) made.insert(at);
+    return made;
+}
+// The texts are no blocks of the map.
+__attribute__((noinline)) std::multimap<std::string, Point> names() {
+    std::multimap<std::string, Point> made;
+    for (int at = 0; at < 10; at++) made.emplace(std::string(40, 'x'), Point());
+    return made;
+}
+__attribute__((noinline)) std::unordered_map<int, Point> table() {
+    std::unordered_map<int, Point> made;
+    for (int at = 0; at < 100; at++) made[at] = Point();
+    return made;
+}
+__attribute__((noinline)) std::unordered_set<long> members() {
+    std::unordered_set<long> made;
+    for (long at = 0; at < 100; at++) made.insert(at);
+    return made;
+}
+__attribute__((noinline)) std::list<Point> chain() { return std::list<Point>(10); }
+__attribute__((noinline)) std::shared_ptr<Point> shared() { return std::make_shared<Point>(); }
+struct Work { char held[500]; void operator()() const {} };
+__attribute__((noinline)) std::function<void()> work() { return Work(); }
+// The value is made by the program, and only the counts by the library.
+__attribute__((noinline)) std::shared_ptr<Point> adopted() { return std::shared_ptr<Point>(new Point()); }
 }
 
 static std::vector<void *> bases;
@@ -94,18 +127,39 @@ int main() {
     auto g = load(7, app::queue);
     auto h = load(8, app::point);
     auto i = load(9, app::flags);
+    auto j = load(10, app::keys);
+    auto k = load(11, app::names);
+    auto l = load(12, app::table);
+    auto m = load(13, app::members);
+    auto n = load(14, app::chain);
+    auto o = load(15, app::shared);
+    auto p = load(16, app::work);
+    auto q = load(17, app::adopted);
+    auto r = load(18, app::points);
+    p();
     printf("want 1|std::vector<int>|%d\n", 4 * (1 + 2 + 4 + 8 + 16 + 32 + 64 + 128));
     printf("want 2|std::string|0\n");
     printf("want 3|std::vector<std::string>|%zu\n", 10 * sizeof(std::string));
     printf("want 3|std::string|0\n");
     printf("want 4|std::vector<app::Track>|%zu\n", sizeof(app::Track));
     printf("want 4|std::vector<app::Point>|%zu\n", 7 * sizeof(app::Point));
-    printf("want 5|?|0\n");
-    printf("want 6|?|0\n");
+    printf("want 5|std::map<int, int>|0\n");
+    printf("want 6|std::map<int, int>|0\n");
     printf("want 6|std::vector<std::map<int, int>>|%zu\n", sizeof(std::map<int, int>));
-    printf("want 7|?|0\n");
-    printf("want 8|?|%zu\n", sizeof(app::Point));
+    printf("want 7|std::deque<int>|0\n");
+    printf("want 8|std::unique_ptr<app::Point>|%zu\n", sizeof(app::Point));
     printf("want 9|std::vector<bool>|%d\n", 128);
+    printf("want 10|std::set<long>|0\n");
+    printf("want 11|std::multimap<std::string, app::Point>|0\n");
+    printf("want 11|std::string|%d\n", 10 * 41);
+    printf("want 12|std::unordered_map<int, app::Point>|0\n");
+    printf("want 13|std::unordered_set<long>|0\n");
+    printf("want 14|std::list<app::Point>|%d\n", 10 * 32);
+    printf("want 15|std::shared_ptr<app::Point>|%d\n", 32);
+    printf("want 16|std::function<void ()>|%zu\n", sizeof(app::Work));
+    printf("want 17|?|%zu\n", sizeof(app::Point));
+    printf("want 17|std::shared_ptr<app::Point>|%d\n", 24);
+    printf("want 18|std::unique_ptr<app::Point []>|%zu\n", 9 * sizeof(app::Point));
     int known = 0;
     FILE *file = fopen("/proc/self/maps", "r");
     char line[1024];
@@ -128,5 +182,6 @@ int main() {
         }
         printf("\n");
     }
-    return a.size() + b.size() + c.size() + d.size() + e.size() + f.size() + g.size() + i.size() + !h == 0;
+    return a.size() + b.size() + c.size() + d.size() + e.size() + f.size() + g.size() + i.size() + !h + j.size() + k.size()
+        + l.size() + m.size() + n.size() + !o + !q + !r == 0;
 }
