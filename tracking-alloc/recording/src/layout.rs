@@ -588,8 +588,11 @@ record! {
         /// Incremental walks that differ from a full walk. Counted only in debug builds of the
         /// recorder.
         280 walk_disagreements: u64,
+        /// If somebody attached to the running program: the bytes that its allocator had in use then;
+        /// 1 = not known. 0 = the recording began with the program, or the program started it.
+        288 attached: u64,
         /// Zero.
-        288 reserved_words: [u64; 29],
+        296 reserved_words: [u64; 28],
         /// Snapshots at marks and at the end that were wanted but not taken, because the reader did
         /// not finish with earlier ones in time.
         520 missed_snapshots: u64,
