@@ -73,7 +73,19 @@ impl Program {
         self.memory.write_all_at(bytes, address)
     }
 
-    fn word(&self, address: u64) -> Option<u64> {
+    /// Returns the addresses of a library whose file name `is_it` accepts.
+    pub(crate) fn image(&self, is_it: &dyn Fn(&str) -> bool) -> Option<Range<u64>> {
+        let file = |of: &Mapping| of.name.rsplit('/').next().unwrap_or_default().to_owned();
+        let mut parts = self.mappings.iter().filter(|of| is_it(&file(of)));
+        let first = parts.next()?;
+        let last = parts
+            .filter(|of| of.name == first.name)
+            .last()
+            .unwrap_or(first);
+        Some(first.range.start..last.range.end)
+    }
+
+    pub(crate) fn word(&self, address: u64) -> Option<u64> {
         let mut bytes = [0; 8];
         self.read(address, &mut bytes).ok()?;
         Some(u64::from_le_bytes(bytes))
