@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::frame::{self, ARGUMENTS, FLAGS, Instructions, ORIGINAL_RAX, RBX, RIP, RSP};
 use crate::image::Image;
 use crate::program::Program;
-use crate::ptrace::{self, Event};
+use crate::ptrace::{self, Event, Words};
 use crate::refusals::{self, Status};
 use crate::settings::{Answer, Settings};
 use crate::threads::{self, Stopped, StoppedThread};
@@ -48,6 +48,14 @@ const TIME: u64 = 24;
 const FRAME: u64 = 40;
 const TEXTS: u64 = 64;
 const OPTIONS: u64 = 8192;
+const PAIRS: u64 = OPTIONS + 256;
+const MOST_PAIRS: u64 = 256;
+/// Registers that may have the address of a function: all but the instruction pointer, flags and
+/// segments.
+const GENERAL: usize = 15;
+/// Bytes of a stack that are searched for such addresses, and what lies below the stack pointer.
+const MOST_STACK: u64 = 1 << 20;
+const RED_ZONE: u64 = 128;
 
 /// Time that a thread waits after a call before it restores itself. Tests kill heapglass then.
 const NEXT_CALL: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 3000 });
@@ -121,6 +129,7 @@ struct Libraries {
 /// Functions of this command's library.
 #[derive(Clone, Copy)]
 struct Ours {
+    prepare: u64,
     attach: u64,
     detach: u64,
     text: u64,
@@ -167,15 +176,16 @@ impl Ours {
         };
         let find = |name| Image::at(program, range.start)?.function(name);
         let functions = [
+            "heapglass_attach_prepare",
             "heapglass_attach",
             "heapglass_detach",
             "heapglass_attach_text",
-        ]
-        .map(find);
-        let [Some(attach), Some(detach), Some(text)] = functions else {
+        ];
+        let [Some(prepare), Some(attach), Some(detach), Some(text)] = functions.map(find) else {
             return Err(Error::OtherVersion);
         };
         Ok(Some(Ours {
+            prepare,
             attach,
             detach,
             text,
@@ -205,6 +215,20 @@ fn request_by(
 
 /// Calls `heapglass_attach` with its options.
 fn attach(calls: &mut Calls<'_>, ours: Ours, settings: &Settings<'_>) -> Result<u64, Error> {
+    let place = calls.data + PAIRS;
+    let count = calls.call(ours.prepare, [place, MOST_PAIRS])? as i32;
+    let Ok(count) = u64::try_from(count) else {
+        return Ok(count.unsigned_abs().into());
+    };
+    let mut pairs = Vec::new();
+    for at in (0..count.min(MOST_PAIRS)).map(|number| place + 16 * number) {
+        let words = [at, at + 8].map(|at| calls.program.word(at));
+        let [Some(from), Some(to)] = words else {
+            return Err(Error::NoProcess);
+        };
+        pairs.push([from, to]);
+    }
+    calls.replace_addresses(&pairs)?;
     let mut path = settings.recording.to_vec();
     path.push(0);
     let path = calls.write(TEXTS, &path)?;
@@ -449,6 +473,11 @@ impl<'a> Calls<'a> {
     /// Writes the code, and the frame that restores the thread.
     fn prepare(&mut self) -> Result<(), Error> {
         self.data = self.map(STACK_BYTES, libc::PROT_READ | libc::PROT_WRITE)?;
+        self.put(self.code, CODE)?;
+        self.write_frame()
+    }
+
+    fn write_frame(&mut self) -> Result<(), Error> {
         let end = self.data + STACK_BYTES;
         let words = &self.thread.words;
         let frame = frame::restoring(words, self.mask, &self.state, end, self.at);
@@ -456,7 +485,6 @@ impl<'a> Calls<'a> {
             why: "the state of their registers is not known",
         })?;
         self.frame = place;
-        self.put(self.code, CODE)?;
         self.put(place, &bytes)
     }
 
@@ -512,6 +540,32 @@ impl<'a> Calls<'a> {
             error,
         })?;
         Ok(number)
+    }
+
+    /// Replaces addresses of functions in the registers and on the stacks of all threads. Compilers
+    /// load a slot before a loop, and a thread inside would go on calling the old function.
+    fn replace_addresses(&mut self, pairs: &[[u64; 2]]) -> Result<(), Error> {
+        // There may be new stacks.
+        let program = Program::open(self.program.process, self.status)?;
+        for id in threads::ids(program.process)? {
+            if id == self.thread.id {
+                continue;
+            }
+            // A thread that ends, or that the kernel cannot stop, is left out.
+            let Ok(Some(stopped)) = Stopped::one(id, &program, self.status) else {
+                continue;
+            };
+            let mut words = stopped.threads[0].words;
+            if replace_in(&mut words, &program, pairs) {
+                ptrace::set_registers(id, &words).map_err(call_failed)?;
+            }
+        }
+        if replace_in(&mut self.thread.words, &program, pairs) {
+            self.write_frame()?;
+            let thread = self.thread.id;
+            ptrace::set_registers(thread, &self.thread.words).map_err(call_failed)?;
+        }
+        Ok(())
     }
 
     /// Calls a function, and returns its result.
@@ -627,7 +681,39 @@ impl<'a> Calls<'a> {
                 let _ = self.system_call(libc::SYS_munmap, [start, bytes, 0, 0, 0, 0]);
             }
         }
+        // System calls put the registers back as they were at first, with addresses of functions
+        // that were replaced since. If this fails, the thread has ended.
+        let _ = ptrace::set_registers(self.thread.id, &self.thread.words);
     }
+}
+
+/// Replaces addresses in the registers and on the stack of a thread. Returns `true` if registers
+/// changed.
+fn replace_in(words: &mut Words, program: &Program, pairs: &[[u64; 2]]) -> bool {
+    let new = |word: u64| {
+        let mut pairs = pairs.iter();
+        pairs.find(|[from, _]| *from == word).map(|[_, to]| *to)
+    };
+    let mut is_changed = false;
+    for word in &mut words[..GENERAL] {
+        if let Some(to) = new(*word) {
+            *word = to;
+            is_changed = true;
+        }
+    }
+    let start = (words[RSP] - RED_ZONE) & !7;
+    let end = program.end_of_mapping(words[RSP]).min(start + MOST_STACK);
+    let mut stack = vec![0; end.saturating_sub(start) as usize];
+    if program.read(start, &mut stack).is_ok() {
+        let (stack, _) = stack.as_chunks::<8>();
+        for (at, bytes) in (start..).step_by(8).zip(stack) {
+            if let Some(to) = new(u64::from_le_bytes(*bytes)) {
+                // Without it, frees of that thread are missed.
+                let _ = program.write(at, &to.to_le_bytes());
+            }
+        }
+    }
+    is_changed
 }
 
 fn call_failed(error: io::Error) -> Error {

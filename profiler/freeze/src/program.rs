@@ -73,6 +73,13 @@ impl Program {
         self.memory.write_all_at(bytes, address)
     }
 
+    /// Returns the end of the mapping of an address, or the address if there is none.
+    pub(crate) fn end_of_mapping(&self, address: u64) -> u64 {
+        let mut mappings = self.mappings.iter();
+        let found = mappings.find(|of| of.range.contains(&address));
+        found.map_or(address, |of| of.range.end)
+    }
+
     /// Returns the addresses of a library whose file name `is_it` accepts.
     pub(crate) fn image(&self, is_it: &dyn Fn(&str) -> bool) -> Option<Range<u64>> {
         let file = |of: &Mapping| of.name.rsplit('/').next().unwrap_or_default().to_owned();

@@ -89,6 +89,56 @@ impl Drop for Call {
     }
 }
 
+/// Directs all calls of the program here, unless it cannot be recorded.
+fn direct_here(call: &Call) -> Result<(), c_int> {
+    if !crate::begin::is_late() {
+        let text =
+            b"the program was started with heapglass; use `heapglass resume` and `heapglass set`";
+        return Err(call.answer(answer::RECORDS, text));
+    }
+    if Recording::current().is_some() {
+        return Err(call.answer(answer::RECORDS, b"the program is being recorded already"));
+    }
+    inner::find();
+    if images::links_tracking_alloc() {
+        let text =
+            b"the program contains tracking-alloc, which records it: start it with HEAPGLASS_OUT";
+        return Err(call.answer(answer::RECORDS_ITSELF, text));
+    }
+    linked::find();
+    slots::attach();
+    linked::begin(&redirected::all());
+    Ok(())
+}
+
+/// Directs all calls of the program here, before [`heapglass_attach`]. Writes pairs of addresses: a
+/// function of the allocator, and the one that is called instead. Compilers load a slot before a
+/// loop, so threads may have the first ones in registers and on their stacks, and the caller
+/// replaces them. Returns the number of pairs, or an answer as a negative number.
+///
+/// # Safety
+/// `pairs` must lead to memory for `room` pairs.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn heapglass_attach_prepare(pairs: *mut [u64; 2], room: u64) -> c_int {
+    let Some(call) = Call::begin() else {
+        return -answer::RECORDS;
+    };
+    if let Err(refusal) = direct_here(&call) {
+        return -refusal;
+    }
+    let mut count = 0;
+    let mut add = |from: usize, to: usize| {
+        if from != 0 && to != 0 && (count as u64) < room {
+            // SAFETY: guaranteed by the caller.
+            unsafe { pairs.add(count).write([from as u64, to as u64]) };
+            count += 1;
+        }
+    };
+    slots::each_address(&mut add);
+    linked::each_address(&redirected::all(), &mut add);
+    count as c_int
+}
+
 /// Starts a recording of the program. The text is then its path, and otherwise the reason.
 ///
 /// # Safety
@@ -108,23 +158,9 @@ unsafe extern "C" fn heapglass_attach(options: *const Options) -> c_int {
             b"the library in the program is of another version of heapglass; restart the program";
         return call.answer(answer::OTHER_VERSION, text);
     };
-    if !crate::begin::is_late() {
-        let text =
-            b"the program was started with heapglass; use `heapglass resume` and `heapglass set`";
-        return call.answer(answer::RECORDS, text);
+    if let Err(refusal) = direct_here(&call) {
+        return refusal;
     }
-    if Recording::current().is_some() {
-        return call.answer(answer::RECORDS, b"the program is being recorded already");
-    }
-    inner::find();
-    if images::links_tracking_alloc() {
-        let text =
-            b"the program contains tracking-alloc, which records it: start it with HEAPGLASS_OUT";
-        return call.answer(answer::RECORDS_ITSELF, text);
-    }
-    linked::find();
-    slots::attach();
-    linked::begin(&redirected::all());
     // SAFETY: guaranteed by the caller.
     let path = unsafe { CStr::from_ptr(options.path) }.to_bytes();
     let is_system = matches!(Malloc::inner(), InnerAllocator::System);
@@ -160,11 +196,13 @@ extern "C" fn heapglass_detach() -> c_int {
         return answer::NOTHING;
     };
     if !IS_ATTACHED.swap(false, AcqRel) {
+        // Somebody may have been interrupted before the recording began.
+        direct_back();
         return call.answer(answer::NOTHING, b"nobody is attached to the program");
     }
     let recording = Recording::current();
     let path = recording.and_then(Recording::path).unwrap_or_default();
-    let finished = recording.map(Recording::finish);
+    let finished = recording.map(Recording::detach);
     direct_back();
     match finished {
         Some(Ok(())) => call.answer(answer::DONE, path.as_os_str().as_encoded_bytes()),

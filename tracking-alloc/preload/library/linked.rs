@@ -130,6 +130,22 @@ pub(crate) fn end(hooks: &[Hook; FUNCTIONS]) {
     direct(hooks, |function, hook| (hook, function));
 }
 
+/// Calls `visit` with the address of each function of the program's allocator, and of the function
+/// that is called instead.
+pub(crate) fn each_address(hooks: &[Hook; FUNCTIONS], mut visit: impl FnMut(usize, usize)) {
+    if !IS_FOUND.load(Acquire) {
+        return;
+    }
+    for function in all() {
+        let address = function.pointer.load(Relaxed).addr();
+        let mut hooks = hooks.iter();
+        let hook = hooks.find(|(name, _)| name.as_bytes() == function.name);
+        if let Some((_, hook)) = hook.filter(|_| address != 0) {
+            visit(address, hook.addr());
+        }
+    }
+}
+
 /// Changes slots from one address to another one.
 fn direct(hooks: &[Hook; FUNCTIONS], way: fn(usize, usize) -> (usize, usize)) {
     if !IS_FOUND.load(Acquire) {

@@ -104,6 +104,21 @@ pub(crate) fn own_function(name: &CStr) -> Option<usize> {
     Some(functions.find(|function| function.name == name)?.own)
 }
 
+/// Calls `visit` with the address of each function of the allocator, and of the function that is
+/// called instead.
+pub(crate) fn each_address(mut visit: impl FnMut(usize, usize)) {
+    let Some(own) = Own::find() else {
+        return;
+    };
+    for function in own.functions {
+        let [first, second] = function.elsewhere;
+        visit(first, function.own);
+        if second != first {
+            visit(second, function.own);
+        }
+    }
+}
+
 /// The direction of a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {

@@ -126,6 +126,17 @@ impl Recording {
         })
     }
 
+    /// Notes that the recording is ended from outside while the program runs on, and finishes it.
+    ///
+    /// # Errors
+    /// The same as for [`finish`](Recording::finish).
+    pub fn detach(self) -> Result<(), Error> {
+        if let Some(session) = self.session() {
+            session.header().detached.store(1, Relaxed);
+        }
+        self.finish()
+    }
+
     /// Stops recording and finishes the file.
     ///
     /// # Errors

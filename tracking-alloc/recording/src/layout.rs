@@ -591,8 +591,10 @@ record! {
         /// If somebody attached to the running program: the bytes that its allocator had in use then;
         /// 1 = not known. 0 = the recording began with the program, or the program started it.
         288 attached: u64,
+        /// 1 if that recording was ended from outside while the program ran on.
+        296 detached: u64,
         /// Zero.
-        296 reserved_words: [u64; 28],
+        304 reserved_words: [u64; 27],
         /// Snapshots at marks and at the end that were wanted but not taken, because the reader did
         /// not finish with earlier ones in time.
         520 missed_snapshots: u64,
