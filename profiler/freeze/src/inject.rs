@@ -169,8 +169,10 @@ impl Libraries {
 
 impl Ours {
     fn of(program: &Program) -> Result<Option<Ours>, Error> {
-        let is_ours =
-            |name: &str| name.starts_with("libheapglass_preload") || name.starts_with(MEMORY_NAME);
+        let is_ours = |name: &str| {
+            let name = name.strip_prefix("memfd:").unwrap_or(name);
+            name.starts_with("libheapglass_preload")
+        };
         let Some(range) = program.image(&is_ours) else {
             return Ok(None);
         };

@@ -82,7 +82,11 @@ impl Program {
 
     /// Returns the addresses of a library whose file name `is_it` accepts.
     pub(crate) fn image(&self, is_it: &dyn Fn(&str) -> bool) -> Option<Range<u64>> {
-        let file = |of: &Mapping| of.name.rsplit('/').next().unwrap_or_default().to_owned();
+        let file = |of: &Mapping| {
+            // A file that was replaced since is still loaded.
+            let path = of.name.trim_end_matches(" (deleted)");
+            path.rsplit('/').next().unwrap_or_default().to_owned()
+        };
         let mut parts = self.mappings.iter().filter(|of| is_it(&file(of)));
         let first = parts.next()?;
         let last = parts

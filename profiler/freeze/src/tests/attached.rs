@@ -73,6 +73,40 @@ fn a_program_that_is_recorded_again_and_again_does_not_notice() {
     }
 }
 
+/// A program that cannot open the file gets the library as memory. So does one for which the path
+/// means another file, as a path from here does.
+#[test]
+fn a_program_that_cannot_open_the_library_gets_it_as_memory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(library) = library(folder.path()) else {
+        return;
+    };
+    let here = std::env::current_dir().expect("a folder");
+    let up = "../".repeat(here.components().count());
+    let from_here = PathBuf::from(format!("{up}{}", library.display()));
+    let mut program = Program::start(&["8"]);
+    if is_refused(&program) {
+        return;
+    }
+    let files = || fs::read_dir(format!("/proc/{}/fd", program.id())).map(Iterator::count);
+    let before = files().expect("its files");
+    for round in 0..3 {
+        let recording = folder.path().join(format!("{round}.hg"));
+        let settings = settings(&from_here, &recording, false);
+        let answer = attach(program.id(), &settings).expect("attached");
+        assert_eq!(answer.code, 0, "{}", answer.text);
+        assert_eq!(detach(program.id(), false).expect("detached").code, 0);
+        assert!(recording.exists());
+    }
+    assert_eq!(files().expect("its files"), before);
+    let maps = fs::read_to_string(format!("/proc/{}/maps", program.id())).expect("mappings");
+    let of_code =
+        |line: &&str| line.contains("r-xp") && line.contains("memfd:libheapglass_preload");
+    assert_eq!(maps.lines().filter(of_code).count(), 1, "{maps}");
+    assert_eq!(program.noticed(), UNDISTURBED);
+    program.finish();
+}
+
 #[test]
 fn a_command_that_is_killed_at_any_step_leaves_the_program_alive() {
     let folder = tempfile::tempdir().expect("a folder");
