@@ -20,19 +20,19 @@ pub(super) use linux::{end, run};
 mod linux {
     use std::ffi::OsStr;
     use std::fs;
-    use std::io::{IsTerminal, stderr, stdin};
+    use std::io::{self, IsTerminal, stderr, stdin};
     use std::os::unix::ffi::OsStrExt;
     use std::path::{Path, PathBuf};
     use std::time::{Duration, Instant, SystemTime};
 
     use heapglass_profiler::inject::{self, Answer, Settings};
     use heapglass_profiler::units::{Nanos, printable};
-    use tracking_alloc_recording::{Writer, mode};
+    use tracking_alloc_recording::{mode, state};
 
     use super::{Attach, Detach, Error};
     use crate::files::leftovers::{self, ENDING, leave_signals};
     use crate::files::spool::KeptRecording;
-    use crate::files::{header, live, recent};
+    use crate::files::{first_free, header, live, recent};
     use crate::summary::{self, Form};
     use crate::supervise::Finished;
     use crate::{preload, terminal};
@@ -96,8 +96,12 @@ mod linux {
             printable(&path.to_string_lossy())
         ));
         let end = args.duration.map(|duration| begun + duration);
-        let is_running =
-            || header::read(&path).is_some_and(|of| matches!(Writer::of(&of), Writer::Running));
+        // The process ID in the recording may be that of another namespace. A process that has
+        // ended has no program any more.
+        let is_running = || {
+            let header = header::read(&path);
+            header.is_some_and(|of| of.state == state::RUNNING) && name_of(*process).is_some()
+        };
         loop {
             if !is_running() {
                 target.summarize(&path, begun.elapsed(), false);
@@ -171,14 +175,50 @@ mod linux {
                 )));
             }
             show(answer.pause);
-            Ok(PathBuf::from(OsStr::from_bytes(answer.text.as_bytes())))
+            let path = PathBuf::from(OsStr::from_bytes(answer.text.as_bytes()));
+            Ok(self.reachable(path))
+        }
+
+        /// Returns the path by which this process finds a file of the program, which may see other
+        /// files.
+        fn reachable(&self, path: PathBuf) -> PathBuf {
+            let is_its = |path: &Path| header::read(path).is_some_and(|of| of.attached != 0);
+            let inside = path.strip_prefix("/").unwrap_or(&path);
+            let beyond = Path::new("/proc")
+                .join(self.process.to_string())
+                .join("root")
+                .join(inside);
+            if !is_its(&path) && is_its(&beyond) {
+                beyond
+            } else {
+                path
+            }
+        }
+
+        /// Copies a finished recording that lies among the files of another container, which end
+        /// with it.
+        fn keep(&self, path: PathBuf) -> PathBuf {
+            if !path.starts_with("/proc") {
+                return path;
+            }
+            let copied = first_free(100, |attempt| {
+                let number = match attempt {
+                    0 => String::new(),
+                    number => format!("-{number}"),
+                };
+                let kept = PathBuf::from(format!("{}-{}{number}.hg", self.name, self.process));
+                let mut file = fs::File::create_new(&kept)?;
+                io::copy(&mut fs::File::open(&path)?, &mut file)?;
+                Ok(kept)
+            });
+            copied.unwrap_or(path)
         }
 
         /// Ends the recording, and prints a summary.
         fn detach(&self, is_forced: bool, took: Duration) -> Result<(), Error> {
             let answer = inject::detach(self.process, is_forced);
             let answer = answer.map_err(|error| self.refused(error))?;
-            let path = self.path_of(answer, |_| ())?;
+            let path = self.keep(self.path_of(answer, |_| ())?);
             self.summarize(&path, took, true);
             Ok(())
         }
