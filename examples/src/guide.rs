@@ -18,6 +18,7 @@ pages! {
     advice "docs/src/advice.md"
     agents "docs/src/agents.md"
     arenas "docs/src/arenas.md"
+    attach "docs/src/attach.md"
     columns "docs/src/columns.md"
     compare "docs/src/compare.md"
     cost "docs/src/cost.md"

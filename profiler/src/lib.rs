@@ -101,6 +101,8 @@ pub mod flamegraph;
 pub mod growth;
 #[cfg(target_os = "linux")]
 pub mod image;
+#[cfg(target_os = "linux")]
+pub mod inject;
 mod invalid;
 pub mod leaks;
 pub mod merge;

@@ -42,6 +42,33 @@ pub enum Error {
         /// The thread's ID.
         thread: u32,
     },
+    /// Nobody can attach on this platform.
+    CannotAttach,
+    /// A signal has stopped the process.
+    Suspended {
+        /// The process.
+        process: u32,
+    },
+    /// The process has no glibc in which a library can be loaded.
+    NoGlibc {
+        /// The reason: `musl`, `static` or another.
+        what: &'static str,
+    },
+    /// A filter of system calls or a shadow stack may kill the program.
+    Sandboxed(&'static str),
+    /// No thread is safe to use.
+    NoThread {
+        /// The reason.
+        why: &'static str,
+    },
+    /// The loader of the program refused the library.
+    NotLoaded(String),
+    /// The library in the program is of another version.
+    OtherVersion,
+    /// The library is not in the program.
+    NotAttached,
+    /// A call in the program took too long. It goes on by itself.
+    Late,
     /// The copy could not be made.
     NoCopy(io::Error),
     /// A request to the kernel failed.
@@ -96,6 +123,38 @@ impl fmt::Display for Error {
             Error::Restless { thread } => write!(
                 f,
                 "its thread {thread} did not stop in time: it waits in the kernel, for a disk or for a new process to start; nothing was changed, try again"
+            ),
+            Error::CannotAttach => f.write_str(
+                "attaching works on Linux for x86-64 only; start the program with `heapglass run`",
+            ),
+            Error::Suspended { process } => write!(
+                f,
+                "a signal has stopped it, and its threads may hold locks; let it go on first: `kill -CONT {process}`"
+            ),
+            Error::NoGlibc { what: "musl" } => f.write_str(
+                "it uses musl, and the library that records needs glibc; take a snapshot instead: `heapglass snapshot PID`",
+            ),
+            Error::NoGlibc { what: "static" } => f.write_str(
+                "it loads no glibc (it is linked statically, or is a Go program), so no library can be loaded into it; take a snapshot instead: `heapglass snapshot PID`",
+            ),
+            Error::NoGlibc { .. } => f.write_str(
+                "its glibc has no function that loads a library; take a snapshot instead: `heapglass snapshot PID`",
+            ),
+            Error::Sandboxed(why) => write!(
+                f,
+                "{why}; nothing was done; if its filter allows memfd_create, mmap, openat, ftruncate and fallocate, use --force"
+            ),
+            Error::NoThread { why } => write!(
+                f,
+                "no thread is safe to use now: {why}; nothing was changed, try again"
+            ),
+            Error::NotLoaded(why) => write!(f, "its loader refused the library: {why}"),
+            Error::OtherVersion => f.write_str(
+                "the library in the program is of another version of heapglass; use that version, or restart the program",
+            ),
+            Error::NotAttached => f.write_str("nobody is attached to it"),
+            Error::Late => f.write_str(
+                "the call in the program takes long; it goes on by itself, and nothing is undone half way",
             ),
             Error::NoCopy(error) => write!(
                 f,

@@ -12,6 +12,7 @@ use crate::ptrace::Words;
 use std::ops::Range;
 
 /// The places of registers in [`Words`].
+pub(crate) const RBX: usize = 5;
 pub(crate) const RAX: usize = 10;
 pub(crate) const RDI: usize = 14;
 pub(crate) const ORIGINAL_RAX: usize = 15;
@@ -21,7 +22,7 @@ pub(crate) const FS_BASE: usize = 21;
 /// The places of the arguments of a system call.
 pub(crate) const ARGUMENTS: [usize; 6] = [14, 13, 12, 7, 9, 8];
 const CS: usize = 17;
-const FLAGS: usize = 18;
+pub(crate) const FLAGS: usize = 18;
 const SS: usize = 20;
 /// The registers in the order of `sigcontext`, up to `eflags`.
 const CONTEXT: [usize; 18] = [9, 8, 7, 6, 3, 2, 1, 0, 14, 13, 4, 5, 12, 10, 11, 19, 16, 18];
@@ -97,6 +98,24 @@ pub(crate) fn frames(words: &Words, mask: u64, state: &[u8], at: Instructions) -
         own,
         copy,
     })
+}
+
+/// Returns a frame that restores a thread, and its address, in memory that ends at `end`. `None` if
+/// the state of its vector registers is not known.
+pub(crate) fn restoring(
+    words: &Words,
+    mask: u64,
+    state: &[u8],
+    end: u64,
+    at: Instructions,
+) -> Option<(u64, Vec<u8>)> {
+    let state = signal_state(state)?;
+    let state_at = end.checked_sub(state.len() as u64)? & !63;
+    let own = (state_at.checked_sub(FRAME_BYTES as u64)? & !15) - 8;
+    let mut bytes = frame(&resumed(words), mask, state_at, at.sigreturn).to_vec();
+    bytes.resize((state_at - own) as usize, 0);
+    bytes.extend(state);
+    Some((own, bytes))
 }
 
 /// Returns registers with which a thread goes on. A system call that was interrupted begins again,

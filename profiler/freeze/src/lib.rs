@@ -1,4 +1,5 @@
-//! Stops a running process and copies it, so that its memory at one moment can be read.
+//! Stops a running process and copies it, so that its memory at one moment can be read; or makes it
+//! load a library and record itself.
 //!
 //! [`freeze`] stops all threads of a process by ptrace(2), makes one of them call `clone`, and lets
 //! all of them go on. The copy never runs: `/proc/COPY/mem` has the memory of that moment. When
@@ -39,19 +40,26 @@
 //! | `frame` | the frame that restores a thread |
 //! | `program` | memory, mappings and instructions of a process |
 //! | `call` | makes a stopped thread call the kernel |
+//! | `attach`, `inject`, `image` | loads a library and calls its functions |
 //! | `tracer` | the thread that traces |
 
+mod attach;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod call;
 mod error;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod frame;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod image;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod inject;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod program;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod ptrace;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod refusals;
+mod settings;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod threads;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -61,7 +69,9 @@ mod tracer;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tests;
 
+pub use attach::{attach, detach};
 pub use error::Error;
+pub use settings::{Answer, Settings};
 
 use std::time::Duration;
 

@@ -73,7 +73,30 @@ impl Program {
         self.memory.write_all_at(bytes, address)
     }
 
-    fn word(&self, address: u64) -> Option<u64> {
+    /// Returns the end of the mapping of an address, or the address if there is none.
+    pub(crate) fn end_of_mapping(&self, address: u64) -> u64 {
+        let mut mappings = self.mappings.iter();
+        let found = mappings.find(|of| of.range.contains(&address));
+        found.map_or(address, |of| of.range.end)
+    }
+
+    /// Returns the addresses of a library whose file name `is_it` accepts.
+    pub(crate) fn image(&self, is_it: &dyn Fn(&str) -> bool) -> Option<Range<u64>> {
+        let file = |of: &Mapping| {
+            // A file that was replaced since is still loaded.
+            let path = of.name.trim_end_matches(" (deleted)");
+            path.rsplit('/').next().unwrap_or_default().to_owned()
+        };
+        let mut parts = self.mappings.iter().filter(|of| is_it(&file(of)));
+        let first = parts.next()?;
+        let last = parts
+            .filter(|of| of.name == first.name)
+            .last()
+            .unwrap_or(first);
+        Some(first.range.start..last.range.end)
+    }
+
+    pub(crate) fn word(&self, address: u64) -> Option<u64> {
         let mut bytes = [0; 8];
         self.read(address, &mut bytes).ok()?;
         Some(u64::from_le_bytes(bytes))

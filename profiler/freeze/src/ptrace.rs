@@ -168,6 +168,16 @@ pub(crate) fn extended_state(thread: i32, buffer: &mut [u8]) -> io::Result<usize
     Ok(part.iov_len)
 }
 
+/// Sets the state of the vector registers, which [`extended_state`] has read.
+pub(crate) fn set_extended_state(thread: i32, state: &[u8]) -> io::Result<()> {
+    let mut part = libc::iovec {
+        iov_base: state.as_ptr().cast_mut().cast(),
+        iov_len: state.len(),
+    };
+    let place = &raw mut part as usize;
+    request(libc::PTRACE_SETREGSET, thread, NOTE_EXTENDED, place).map(drop)
+}
+
 /// Returns the address of a thread's `struct rseq`; 0 if it has none, or if the kernel does not
 /// tell.
 pub(crate) fn restartable_sequences(thread: i32) -> u64 {

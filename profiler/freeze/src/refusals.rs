@@ -70,6 +70,11 @@ impl Status {
         }
     }
 
+    /// Returns `true` for a process that a signal has stopped.
+    pub(crate) fn is_suspended(&self) -> bool {
+        matches!(self.state, 'T' | 't')
+    }
+
     /// Returns `true` for a thread that is ending.
     pub(crate) fn is_ending(&self) -> bool {
         matches!(self.state, 'Z' | 'X')

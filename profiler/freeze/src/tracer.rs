@@ -169,7 +169,7 @@ pub(crate) fn begin(process: u32, way: Way) -> Result<(Frozen, Held), Error> {
     let threads = described(&stopped);
     let mut copied = None;
     if let Some(at) = at {
-        match Caller::among(&stopped, &program, at) {
+        match Caller::among(&stopped, &program, at, false) {
             Ok(caller) => {
                 let arguments = [0, caller.stack_of_copy(), 0, 0, 0, 0];
                 let (copy, inner) = caller.make(libc::SYS_clone, arguments)?;
@@ -234,7 +234,7 @@ impl Copy {
             let Ok(Some(stopped)) = Stopped::one(id, &self.program, &self.status) else {
                 continue;
             };
-            if let Ok(caller) = Caller::among(&stopped, &self.program, self.at) {
+            if let Ok(caller) = Caller::among(&stopped, &self.program, self.at, false) {
                 // An error means that the program was killed.
                 let _ = caller.call(libc::SYS_wait4, arguments);
                 return;

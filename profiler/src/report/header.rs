@@ -27,7 +27,7 @@ pub(super) fn write_brief(page: &mut Page<'_>, profile: &Profile) {
     );
     let total = bytes(profile, "total", false);
     let live = bytes(profile, "live", false);
-    let live_name = live_name(profile.process().state);
+    let live_name = live_name(profile);
     let heading = format!(
         "{}: {peak}; total {total}; {live_name} {live}",
         named(profile)
@@ -146,10 +146,20 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
     let share = profile.temporary_share();
     let total = format!("{total}; temporary {temporary} ({share})");
     page.entry(Style::Strong, "total", &total);
-    page.entry(Style::Strong, live_name(state), &amount("live"));
+    page.entry(Style::Strong, live_name(profile), &amount("live"));
     if explain {
         let freed = amount("freed");
         page.entry(Style::Strong, "freed", &freed);
+    }
+    if let Some(attached) = capture.attached {
+        let text = match attached.in_use_bytes {
+            Some(bytes) => format!(
+                "to the running program, which had {} in use then; those blocks are not recorded",
+                Bytes(bytes)
+            ),
+            None => "to the running program; blocks from before are not recorded".to_owned(),
+        };
+        page.entry(Style::Faint, "attached", &text);
     }
     if let Some(reallocs) = reallocs(totals) {
         page.entry(Style::Faint, "reallocs", &reallocs);
@@ -224,8 +234,9 @@ pub(super) fn write_estimates(page: &mut Page<'_>, profile: &Profile) {
 }
 
 /// The name of the bytes that are live when the recording ends.
-fn live_name(state: State) -> &'static str {
-    match state {
+fn live_name(profile: &Profile) -> &'static str {
+    match profile.process().state {
+        State::Finished if profile.capture().is_detached() => "at detach",
         State::Running => "live now",
         State::Copied => "live then",
         State::Merged => "at exits",

@@ -42,6 +42,17 @@ const MAY: u32 = 2;
 const MAY_NOT: u32 = 3;
 static ANSWER: AtomicU32 = AtomicU32::new(UNKNOWN);
 
+/// Notes that this library was loaded into a program that runs already. Whatever the environment
+/// asks for, nothing is recorded until [`attach`](crate::attach) starts it.
+pub(crate) fn is_late() -> bool {
+    let own = is_late as *const () as usize;
+    let is_late = images::is_after(own, inner::of_libc());
+    if is_late {
+        ANSWER.store(MAY_NOT, Release);
+    }
+    is_late
+}
+
 /// Examines the process, once. Returns `None` before the environment is there, and for events
 /// during the examination.
 #[cold]

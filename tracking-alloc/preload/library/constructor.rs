@@ -10,6 +10,9 @@ static CONSTRUCTOR: extern "C" fn() = constructor;
 
 extern "C" fn constructor() {
     loading::prepare();
+    if begin::is_late() {
+        return;
+    }
     exec::find();
     begin::may_record();
     linked::begin(&redirected::all());

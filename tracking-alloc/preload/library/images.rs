@@ -47,6 +47,22 @@ fn has_note(mut notes: &[u8], alignment: usize) -> bool {
     false
 }
 
+/// Returns `true` if the image of one address was loaded after the image of another.
+pub(crate) fn is_after(address: usize, other: usize) -> bool {
+    let (mut index, mut places) = (0, [None; 2]);
+    for_each(|image| {
+        let range = image.range();
+        for (place, of) in places.iter_mut().zip([address, other]) {
+            if range.contains(&of) {
+                *place = Some(index);
+            }
+        }
+        index += 1;
+    });
+    let [own, other] = places;
+    own > other
+}
+
 /// An image in memory.
 pub(crate) struct Image {
     pub(crate) base: usize,

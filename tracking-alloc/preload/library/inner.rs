@@ -94,6 +94,11 @@ static IS_LIBC: AtomicBool = AtomicBool::new(true);
 static IS_IN_FRONT: AtomicBool = AtomicBool::new(false);
 static IS_FOUND: AtomicBool = AtomicBool::new(false);
 
+/// Returns the address of a function of glibc's.
+pub(crate) fn of_libc() -> usize {
+    __libc_malloc as *const () as usize
+}
+
 /// Returns `true` if the allocator is glibc's.
 pub(crate) fn is_libc() -> bool {
     IS_LIBC.load(Relaxed)

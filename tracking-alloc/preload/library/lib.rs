@@ -11,6 +11,7 @@
 //! | `begin`, `constructor` | the start of a recording, before the program's own code runs |
 //! | `environment`, `exec` | which other programs get this library |
 //! | `slots` | calls that do not reach this library by themselves |
+//! | `attach` | a recording in a program that runs already |
 //! | `linked`, `redirected` | allocators that a Rust program contains under other names |
 //! | `loading`, `images` | code that is loaded and unloaded, and all that is loaded |
 //!
@@ -23,6 +24,7 @@
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 
+mod attach;
 mod begin;
 mod constructor;
 mod environment;

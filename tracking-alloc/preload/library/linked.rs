@@ -122,19 +122,46 @@ pub(crate) fn find() {
 
 /// Directs the calls of the program to other functions. The loader has filled in its slots.
 pub(crate) fn begin(hooks: &[Hook; FUNCTIONS]) {
+    direct(hooks, |function, hook| (function, hook));
+}
+
+/// Directs the calls of the program back to its allocator.
+pub(crate) fn end(hooks: &[Hook; FUNCTIONS]) {
+    direct(hooks, |function, hook| (hook, function));
+}
+
+/// Calls `visit` with the address of each function of the program's allocator, and of the function
+/// that is called instead.
+pub(crate) fn each_address(hooks: &[Hook; FUNCTIONS], mut visit: impl FnMut(usize, usize)) {
+    if !IS_FOUND.load(Acquire) {
+        return;
+    }
+    for function in all() {
+        let address = function.pointer.load(Relaxed).addr();
+        let mut hooks = hooks.iter();
+        let hook = hooks.find(|(name, _)| name.as_bytes() == function.name);
+        if let Some((_, hook)) = hook.filter(|_| address != 0) {
+            visit(address, hook.addr());
+        }
+    }
+}
+
+/// Changes slots from one address to another one.
+fn direct(hooks: &[Hook; FUNCTIONS], way: fn(usize, usize) -> (usize, usize)) {
     if !IS_FOUND.load(Acquire) {
         return;
     }
     for_each_slot(&all(), |function, slot, image| {
-        // SAFETY: a slot of the program.
-        let current = unsafe { slot.read_volatile() };
         let hook = hooks
             .iter()
             .find(|(name, _)| name.as_bytes() == function.name);
-        if let Some((_, hook)) = hook
-            && current == function.pointer.load(Relaxed).addr()
-        {
-            set(slot, hook.addr(), image);
+        let Some((_, hook)) = hook else {
+            return;
+        };
+        let (from, to) = way(function.pointer.load(Relaxed).addr(), hook.addr());
+        // SAFETY: a slot of the program.
+        if unsafe { slot.read_volatile() } == from {
+            set(slot, to, image);
         }
     });
 }

@@ -1,12 +1,13 @@
-//! `dlopen` and `dlclose`, of which the recorder hears.
+//! `dlopen`, `dlclose` and `dlsym`, of which the recorder hears.
 
-use crate::slots;
+use crate::slots::{self, DLCLOSE, DLOPEN, DLSYM, DLSYM_HERE};
 use libc::{c_char, c_int, c_void};
+use std::ffi::CStr;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, Ordering::*};
+use std::sync::atomic::{AtomicBool, Ordering::*};
 
-static DLOPEN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
-static DLCLOSE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+/// `true` if libraries were loaded whose calls are not directed here yet.
+static IS_BEHIND: AtomicBool = AtomicBool::new(false);
 
 type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 type Dlclose = unsafe extern "C" fn(*mut c_void) -> c_int;
@@ -15,9 +16,23 @@ type Dlclose = unsafe extern "C" fn(*mut c_void) -> c_int;
 #[cold]
 pub(crate) fn prepare() {
     if DLOPEN.load(Acquire).is_null() {
+        DLSYM_HERE.store(dlsym_here as *const () as *mut c_void, Release);
+        DLSYM.store(libc::dlsym as *const () as *mut c_void, Release);
         DLCLOSE.store(crate::next(c"dlclose"), Release);
         DLOPEN.store(crate::next(c"dlopen"), Release);
     }
+}
+
+/// Directs the calls of libraries here that were loaded since the last time.
+fn catch_up() {
+    if IS_BEHIND.swap(false, AcqRel) {
+        slots::direct_calls();
+    }
+}
+
+/// Forgets libraries whose calls were to be directed here.
+pub(crate) fn forget() {
+    IS_BEHIND.store(false, Release);
 }
 
 /// Jumps to libc's function, which finds its caller by the return address: the caller's own paths
@@ -67,11 +82,23 @@ unsafe extern "C" fn dlopen() {
 
 /// Loads a library whose calls must be directed to this one. Returns null for all others, and if it
 /// is not found: libc then looks for it in the place of the caller.
+///
+/// Where a name leads depends on the caller (its `RUNPATH` and `$ORIGIN`) unless it is a path. Such
+/// libraries are loaded by libc, and their calls are directed here when one of their functions is
+/// looked up.
 unsafe extern "C" fn open(file: *const c_char, flags: c_int) -> *mut c_void {
     prepare();
     heapglass_recorder::code_changes();
+    catch_up();
     let directs_calls = slots::directs_calls();
     if file.is_null() || !directs_calls && flags & libc::RTLD_DEEPBIND == 0 {
+        return null_mut();
+    }
+    // SAFETY: the caller passes a string.
+    let name = unsafe { CStr::from_ptr(file) }.to_bytes();
+    if !name.contains(&b'/') || name.contains(&b'$') {
+        slots::watch_lookups();
+        IS_BEHIND.store(true, Release);
         return null_mut();
     }
     // SAFETY: the pointer leads to this function. The caller's promises are passed on.
@@ -85,9 +112,63 @@ unsafe extern "C" fn open(file: *const c_char, flags: c_int) -> *mut c_void {
     }
 }
 
+/// Directs what is behind, and returns the function of this library if the program asks for one of
+/// the allocator's. Otherwise returns null, and libc looks it up for the caller.
+unsafe extern "C" fn look_up(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+    catch_up();
+    if handle != libc::RTLD_DEFAULT || name.is_null() {
+        return null_mut();
+    }
+    // SAFETY: the caller passes a string.
+    let own = slots::own_function(unsafe { CStr::from_ptr(name) });
+    std::ptr::with_exposed_provenance_mut(own.unwrap_or(0))
+}
+
+/// Called instead of libc's `dlsym` through slots only: by its own name, the look-ups of this
+/// library would arrive here. libc's function finds its caller by the return address.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "C" fn dlsym_here() {
+    std::arch::naked_asm!(
+        "push rdi", "push rsi", "sub rsp, 8",
+        "call {look_up}",
+        "add rsp, 8", "pop rsi", "pop rdi",
+        "test rax, rax",
+        "je 2f",
+        "ret",
+        "2:",
+        "jmp qword ptr [rip + {dlsym}]",
+        dlsym = sym DLSYM,
+        look_up = sym look_up,
+    )
+}
+
+/// Does the same as on x86-64.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+unsafe extern "C" fn dlsym_here() {
+    std::arch::naked_asm!(
+        "stp x29, x30, [sp, #-32]!",
+        "stp x0, x1, [sp, #16]",
+        "bl {look_up}",
+        "cbz x0, 1f",
+        "ldp x29, x30, [sp], #32",
+        "ret",
+        "1:",
+        "ldp x0, x1, [sp, #16]",
+        "ldp x29, x30, [sp], #32",
+        "adrp x16, {dlsym}",
+        "ldr x16, [x16, :lo12:{dlsym}]",
+        "br x16",
+        dlsym = sym DLSYM,
+        look_up = sym look_up,
+    )
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dlclose(library: *mut c_void) -> c_int {
     prepare();
+    catch_up();
     // SAFETY: the pointer leads to this function. The caller's promises are passed on.
     let answer = unsafe {
         let dlclose: Dlclose = std::mem::transmute(DLCLOSE.load(Acquire));

@@ -1,24 +1,37 @@
 //! Directs the calls of libraries to this one where the loader does not: by the slots through which
 //! a library calls functions of others (its global offset table).
 //!
-//! Two cases need this. An executable that exports its own `malloc` (rustc has jemalloc inside):
+//! Three cases need this. An executable that exports its own `malloc` (rustc has jemalloc inside):
 //! the calls of its libraries are redirected, and their blocks still come from that allocator.
-//! Calls inside the executable are not seen. The other case is a library loaded with
-//! `RTLD_DEEPBIND`.
+//! Calls inside the executable are not seen. The second case is a library loaded with
+//! `RTLD_DEEPBIND`. The third is a program that runs already when this library is loaded
+//! ([`attach`](crate::attach)): then the slots of the executable are directed here too, and back at
+//! the end.
 
 use crate::images::{self, Image};
 use crate::inner;
 use libc::{Elf64_Rela, Elf64_Sym, Elf64_Xword, c_int, c_void};
 use std::ffi::{CStr, c_char};
-use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
 
 /// The type of libc's function. By its name, it is this library's own.
 type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 
+/// The functions of libc that load libraries and look functions up, or null until they are found.
+pub(crate) static DLOPEN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+pub(crate) static DLCLOSE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+pub(crate) static DLSYM: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+/// The function that is called instead of the last one.
+pub(crate) static DLSYM_HERE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
 /// `true` if calls in libraries that are loaded from now on must be directed to this library.
 static DIRECTS_CALLS: AtomicBool = AtomicBool::new(false);
+/// `true` if the calls of the executable are directed here too, because this library was loaded
+/// when the program ran already.
+static IS_ATTACHED: AtomicBool = AtomicBool::new(false);
 
-/// Returns `true` after [`begin`].
+/// Returns `true` after [`begin`] and [`attach`].
 pub(crate) fn directs_calls() -> bool {
     DIRECTS_CALLS.load(Relaxed)
 }
@@ -32,39 +45,147 @@ pub(crate) fn begin() {
 /// Directs the calls of all libraries to this one: all slots with the name of a function of the
 /// allocator that lead to that function, or that the loader has not filled in yet.
 pub(crate) fn direct_calls() {
-    let Some((own_image, functions)) = own_functions() else {
+    let Some(own) = Own::find() else {
         return;
     };
-    let mut is_executable = true;
-    images::for_each(|image| {
-        let is_other = !std::mem::take(&mut is_executable)
-            && image.base != own_image
-            && !is_loader(image.name());
-        if is_other {
-            direct_calls_of(image, &functions);
+    let is_attached = IS_ATTACHED.load(Relaxed);
+    let mut is_left_out = !is_attached;
+    own.others(|image| {
+        if std::mem::take(&mut is_left_out) {
+            return;
+        }
+        direct_calls_of(image, &own.functions, Way::Here);
+        if is_attached {
+            direct_calls_of(image, &own.loading, Way::Here);
         }
     });
 }
 
-/// Returns the start of this library and its functions. Their names alone would lead to the
-/// functions that the loader prefers.
+/// Directs the calls of the program and all its libraries here, those that load libraries too.
 ///
-/// NOTE: they are looked up before [`images::for_each`], during which the loader is locked.
-fn own_functions() -> Option<(usize, [inner::Function; inner::FUNCTIONS])> {
-    // SAFETY: dladdr writes the place, whose name is a string. The handle belongs to this library,
-    // and the pointer to libc's function.
-    unsafe {
-        let mut place: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(own_functions as *const () as *const c_void, &mut place) == 0 {
-            return None;
+/// NOTE: twice, because a thread that just looks a function up stores the address of libc's over
+/// ours.
+pub(crate) fn attach() {
+    IS_ATTACHED.store(true, Relaxed);
+    DIRECTS_CALLS.store(true, Relaxed);
+    direct_calls();
+    direct_calls();
+}
+
+/// Directs the calls back to the allocator. They are found as they are now, in libraries that were
+/// loaded since, too.
+pub(crate) fn detach() {
+    DIRECTS_CALLS.store(false, Relaxed);
+    if let Some(own) = Own::find() {
+        own.others(|image| {
+            direct_calls_of(image, &own.functions, Way::Back);
+            direct_calls_of(image, &own.loading, Way::Back);
+        });
+    }
+    IS_ATTACHED.store(false, Relaxed);
+}
+
+/// Directs the calls of `dlsym` of the program and all its libraries here.
+pub(crate) fn watch_lookups() {
+    if let Some(own) = Own::find() {
+        let [.., dlsym] = own.loading;
+        own.others(|image| direct_calls_of(image, &[dlsym], Way::Here));
+    }
+}
+
+/// Returns this library's function of the allocator with a name, in a program to which this library
+/// is attached.
+pub(crate) fn own_function(name: &CStr) -> Option<usize> {
+    if !IS_ATTACHED.load(Relaxed) {
+        return None;
+    }
+    let own = Own::find()?;
+    let mut functions = own.functions.into_iter();
+    Some(functions.find(|function| function.name == name)?.own)
+}
+
+/// Calls `visit` with the address of each function of the allocator, and of the function that is
+/// called instead.
+pub(crate) fn each_address(mut visit: impl FnMut(usize, usize)) {
+    let Some(own) = Own::find() else {
+        return;
+    };
+    for function in own.functions {
+        let [first, second] = function.elsewhere;
+        visit(first, function.own);
+        if second != first {
+            visit(second, function.own);
         }
-        let dlopen: Dlopen = std::mem::transmute(crate::next(c"dlopen"));
-        let library = dlopen(place.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-        if library.is_null() {
-            return None;
+    }
+}
+
+/// The direction of a change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Here,
+    Back,
+}
+
+/// This library.
+struct Own {
+    base: usize,
+    functions: [inner::Function; inner::FUNCTIONS],
+    /// The functions that load libraries and look functions up. `dlsym` is the last one.
+    loading: [inner::Function; 3],
+}
+
+impl Own {
+    /// Returns the start of this library and its functions. Their names alone would lead to the
+    /// functions that the loader prefers.
+    ///
+    /// NOTE: they are looked up before [`images::for_each`], during which the loader is locked.
+    fn find() -> Option<Own> {
+        // SAFETY: dladdr writes the place, whose name is a string. The handle belongs to this
+        // library, and the pointer to libc's function.
+        unsafe {
+            let mut place: libc::Dl_info = std::mem::zeroed();
+            if libc::dladdr(Own::find as *const () as *const c_void, &mut place) == 0 {
+                return None;
+            }
+            let dlopen: Dlopen = std::mem::transmute(crate::next(c"dlopen"));
+            let library = dlopen(place.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+            if library.is_null() {
+                return None;
+            }
+            let find = |name: &CStr| libc::dlsym(library, name.as_ptr()).addr();
+            Some(Own {
+                base: place.dli_fbase.addr(),
+                functions: inner::functions(find),
+                loading: [
+                    loader_function(c"dlopen", find(c"dlopen"), &DLOPEN),
+                    loader_function(c"dlclose", find(c"dlclose"), &DLCLOSE),
+                    loader_function(c"dlsym", DLSYM_HERE.load(Acquire).addr(), &DLSYM),
+                ],
+            })
         }
-        let functions = inner::functions(|name| libc::dlsym(library, name.as_ptr()).addr());
-        Some((place.dli_fbase.addr(), functions))
+    }
+
+    /// Calls `visit` with all images but this one and the loader.
+    fn others(&self, mut visit: impl FnMut(&Image)) {
+        images::for_each(|image| {
+            if image.base != self.base && !is_loader(image.name()) {
+                visit(image);
+            }
+        });
+    }
+}
+
+fn loader_function(
+    name: &'static CStr,
+    own: usize,
+    of_libc: &AtomicPtr<c_void>,
+) -> inner::Function {
+    let of_libc = of_libc.load(Acquire).addr();
+    inner::Function {
+        name,
+        // Without libc's function, nothing is directed here.
+        own: if of_libc == 0 { 0 } else { own },
+        elsewhere: [of_libc; 2],
     }
 }
 
@@ -144,19 +265,20 @@ impl Dynamic {
     }
 }
 
-fn direct_calls_of(image: &Image, functions: &[inner::Function]) {
-    let Some(dynamic) = Dynamic::of(image) else {
+fn direct_calls_of(image: &Image, functions: &[inner::Function], way: Way) {
+    let Some(dynamic) = Dynamic::of(image).filter(|_| !functions.is_empty()) else {
         return;
     };
     let range = image.range();
     for relocation in dynamic.relocations() {
-        if !ADDRESS_TYPES.contains(&(relocation.r_info & 0xffff_ffff)) {
+        let symbol = (relocation.r_info >> 32) as usize;
+        if !ADDRESS_TYPES.contains(&(relocation.r_info & 0xffff_ffff)) || symbol == 0 {
             continue;
         }
         // SAFETY: the symbols and strings of a loaded image stay mapped.
         let (symbol, name) = unsafe {
             let symbols = dynamic.symbols as *const Elf64_Sym;
-            let symbol = &*symbols.add((relocation.r_info >> 32) as usize);
+            let symbol = &*symbols.add(symbol);
             let name = (dynamic.strings + symbol.st_name as usize) as *const c_char;
             (symbol, CStr::from_ptr(name))
         };
@@ -168,25 +290,32 @@ fn direct_calls_of(image: &Image, functions: &[inner::Function]) {
         let current = unsafe { slot.read_volatile() };
         let is_allocator = function.elsewhere.contains(&current);
         let is_unfilled = symbol.st_shndx == 0 && range.contains(&current);
-        if is_allocator || is_unfilled {
-            set(slot, function.own, image);
+        match way {
+            Way::Here if function.own != 0 && (is_allocator || is_unfilled) => {
+                set(slot, function.own, image);
+            }
+            Way::Back if current == function.own => set(slot, function.elsewhere[0], image),
+            _ => {}
         }
     }
 }
 
-/// Stores an address into a slot. The loader has made some slots read-only.
+/// Stores an address into a slot. The loader has made some slots read-only: those on whole pages of
+/// a range.
 pub(crate) fn set(slot: *mut usize, address: usize, image: &Image) {
     const PAGE: usize = 4096;
+    // SAFETY: sysconf only returns a number.
+    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(PAGE);
+    let down = |address: usize| address & !(page - 1);
     let at = slot as usize;
     let is_read_only = image.headers().iter().any(|header| {
         let start = image.base + header.p_vaddr as usize;
         header.p_type == libc::PT_GNU_RELRO
-            && (start..start + header.p_memsz as usize).contains(&at)
+            && (down(start)..down(start + header.p_memsz as usize)).contains(&at)
     });
-    // SAFETY: sysconf only returns a number.
-    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(PAGE);
-    let start = (at & !(page - 1)) as *mut c_void;
-    // SAFETY: the page of a slot. Nothing is executed from it, and its protection is restored.
+    let start = down(at) as *mut c_void;
+    // SAFETY: the page of a slot. Nothing is executed from it, and its protection is restored. The
+    // loader is locked, so no other thread does the same at once.
     unsafe {
         if is_read_only && libc::mprotect(start, page, libc::PROT_READ | libc::PROT_WRITE) != 0 {
             return;

@@ -5,6 +5,8 @@
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 
+#[path = "preload/attached.rs"]
+mod attached;
 #[path = "preload/linked.rs"]
 mod linked;
 #[path = "preload/quiet.rs"]
@@ -601,6 +603,26 @@ fn a_plugin_with_its_own_scopes_is_counted_and_keeps_them() {
         of_function(&profile, "allocate_one", "live_blocks"),
         Some(0)
     );
+}
+
+#[test]
+fn a_program_loads_the_library_of_its_own_folder_although_the_system_has_one_of_that_name() {
+    // Every glibc has one of that name, and the program's folder has another one.
+    let plugin = compile(
+        "plugin.c",
+        "own_libraries/libresolv.so.2",
+        &["-shared", "-fPIC"],
+    );
+    let of_program = plugin.parent().expect("a folder").display();
+    let own_path = format!("-Wl,--enable-new-dtags,-rpath,{of_program}");
+    let program = compile("loader.c", "runpath", &["-rdynamic", "-ldl", &own_path]);
+    let run = record(&mut command(
+        &program,
+        &["deepbind", "libresolv.so.2", "1000"],
+    ));
+    assert_eq!(run.printed(), "answer 42\n");
+    let total = of_function(&run.profile(), "allocate_one", "total_blocks");
+    assert_eq!(total, Some(1000));
 }
 
 #[test]

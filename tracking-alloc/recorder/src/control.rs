@@ -4,7 +4,7 @@
 use crate::file::{Refused, recording_path};
 use crate::session::{self, Session};
 use crate::start::{self, INHERITED};
-use crate::{Error, NoSnapshot, Options, Settings, hook, state, sys};
+use crate::{Attached, Error, NoSnapshot, Options, Settings, hook, state, sys};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::*;
@@ -31,6 +31,20 @@ pub fn start_with(options: Options<'_>, settings: Settings) -> Result<Recording,
             start::to_memory(settings).map_err(|refused| refused_start("in memory", refused))?;
         }
     }
+    Ok(Recording::of_current())
+}
+
+/// Starts a recording in a program that runs already, in the file at `path`. Unlike [`start_with`],
+/// it may start another one after a recording has ended, and it reads no environment: settings that
+/// are `None` have their default. The caller finishes the recording when the program exits.
+///
+/// # Errors
+/// The same as for [`start_with`].
+pub fn attach(path: &[u8], settings: Settings, attached: Attached) -> Result<Recording, Error> {
+    start::attach(path, settings, attached).map_err(|refused| {
+        let path = String::from_utf8_lossy(path);
+        refused_start(&format!("to {path}"), refused)
+    })?;
     Ok(Recording::of_current())
 }
 
@@ -110,6 +124,17 @@ impl Recording {
                 change_refused::reason(reason)
             ))
         })
+    }
+
+    /// Notes that the recording is ended from outside while the program runs on, and finishes it.
+    ///
+    /// # Errors
+    /// The same as for [`finish`](Recording::finish).
+    pub fn detach(self) -> Result<(), Error> {
+        if let Some(session) = self.session() {
+            session.header().detached.store(1, Relaxed);
+        }
+        self.finish()
     }
 
     /// Stops recording and finishes the file.

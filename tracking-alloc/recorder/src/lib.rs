@@ -141,7 +141,7 @@ pub mod wasm;
 
 pub use control::{Recording, mark, snapshot, start, start_with};
 #[cfg(recording)]
-pub use control::{exec_unreadable, exec_unrecorded};
+pub use control::{attach, exec_unreadable, exec_unrecorded};
 #[doc(hidden)]
 pub use error::DEPENDENCY;
 pub use error::{Error, NOT_INSTALLED};
@@ -155,6 +155,8 @@ pub use interface::{
 pub use interface::{code_changes, start_from_environment};
 pub use measured::{measured, measured_with, stats};
 pub use no_snapshot::NoSnapshot;
+#[cfg(recording)]
+pub use options::Attached;
 pub use options::{Options, Settings};
 pub use probe::{assert_exact, assert_observing, is_exact, is_observing, require_observing};
 pub use stats::{Delta, Stats};

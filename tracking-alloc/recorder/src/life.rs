@@ -1,9 +1,10 @@
-//! The states of a process, which records only once.
+//! The states of a process, which records once, or again each time that somebody attaches to it.
 //!
 //! ```text
-//!   NOTHING ──▶ STARTING ──▶ RECORDING ──▶ FINISHING | thread ──▶ ENDED
-//!                  ▲ └──▶ REFUSED ─┐
-//!                  └───────────────┘
+//!   NOTHING ──▶ STARTING ──▶ RECORDING ──▶ FINISHING | thread ──▶ ENDED ─┐
+//!                 ▲ ▲ └──▶ REFUSED ─┐                                    │
+//!                 │ └───────────────┘                                    │
+//!                 └────────────────────── attach ────────────────────────┘
 //! ```
 //! The word lies on the page that the kernel wipes in a forked child. So a child begins at
 //! `NOTHING` whatever its parent was doing, and never writes into or waits for inherited state.
@@ -43,6 +44,16 @@ pub(crate) fn start(forget_parent: impl FnOnce()) -> bool {
         forget_parent();
     }
     starts
+}
+
+/// Begins another start after a recording has ended. Returns `false` if none has.
+pub(crate) fn start_again() -> bool {
+    advance(ENDED, STARTING)
+}
+
+/// Takes back [`start_again`].
+pub(crate) fn stay_ended() {
+    state::life().store(ENDED, Release);
 }
 
 /// Ends the start, successful or not.

@@ -15,6 +15,20 @@ pub enum Options<'a> {
     Memory,
 }
 
+/// Facts about a program to which somebody attaches.
+#[cfg(recording)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Attached {
+    /// The bytes that the program's allocator has in use, if it tells.
+    pub in_use_bytes: Option<u64>,
+    /// The maximum size of the recording in bytes; 0 = the default.
+    pub max_bytes: u64,
+    /// The name of the program's allocator, or an empty text.
+    pub inner_name: &'static str,
+    /// `true` if the allocator is libc's.
+    pub is_system: bool,
+}
+
 /// Settings that the program gives a recording. `None` leaves a setting to the environment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {

@@ -11,7 +11,9 @@ use crate::file::{
 };
 use crate::hook;
 use crate::session::{self, Session};
-use crate::{Settings, arenas, containers, life, samples, shadow, state, sys, thread};
+use crate::{
+    Attached, Settings, arenas, containers, life, samples, shadow, stack, state, sys, thread,
+};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use tracking_alloc_recording::{
     self as recording, Checksum, DEFAULT_MAX_BYTES, DEFAULT_SAMPLE_BYTES, EXCHANGE_OFFSET,
@@ -21,6 +23,12 @@ use tracking_alloc_recording::{
 
 /// `true` if the environment was examined, or a thread is examining it.
 static ENVIRONMENT_READ: AtomicBool = AtomicBool::new(false);
+/// `true` if somebody attached to the running program and started the recording.
+static ATTACHED: AtomicBool = AtomicBool::new(false);
+/// The bytes that were in use at that moment; 0 = not known.
+static IN_USE: AtomicU64 = AtomicU64::new(0);
+/// The maximum size of the recording then; 0 = the default.
+static MAX_BYTES: AtomicU64 = AtomicU64::new(0);
 /// `true` if our handler is registered with `atexit`. A forked child inherits it.
 static AT_EXIT: AtomicBool = AtomicBool::new(false);
 
@@ -180,6 +188,13 @@ fn setting<T>(
 
 /// Returns the maximum size of the recording.
 fn max_bytes_from_environment() -> Result<u64, Refused> {
+    match MAX_BYTES.load(Relaxed) {
+        0 => {}
+        bytes if bytes < FIRST_SEGMENT_BYTES => {
+            return Err(refused("too small maximum size").advise("use at least 1MiB"));
+        }
+        bytes => return Ok(bytes),
+    }
     let variable = Variable {
         name: b"HEAPGLASS_MAX_BYTES",
         refusal: "invalid HEAPGLASS_MAX_BYTES",
@@ -333,7 +348,12 @@ fn begin(path: Option<&[u8]>, settings: Settings) -> Result<(), Refused> {
                 .advise("use Linux 4.14 or newer"),
         );
     }
-    if !life::start(forget_parent) {
+    if path.is_some() && ATTACHED.load(Acquire) && life::start_again() {
+        if !forget_last() {
+            life::stay_ended();
+            return Err(refused("a thread is still inside the last recording").advise("try again"));
+        }
+    } else if !life::start(forget_parent) {
         return Err(
             refused("this process is recording already, or has recorded before")
                 .advise("a process can record only once"),
@@ -342,7 +362,9 @@ fn begin(path: Option<&[u8]>, settings: Settings) -> Result<(), Refused> {
     let begun = begin_alone(path, settings);
     if let Ok(session) = begun {
         sys::register_fence();
-        finish_at_exit();
+        if !ATTACHED.load(Acquire) {
+            finish_at_exit();
+        }
         // NOTE: this runs before the start has ended, so that a thread that may finish the
         // recording finds it in progress.
         let is_paused = session.header().paused_since_ns.load(Relaxed) != 0;
@@ -441,17 +463,57 @@ fn begin_session(
             hook::start_paused(exchange, session.header());
         }
     }
+    if ATTACHED.load(Relaxed) {
+        let in_use = IN_USE.load(Relaxed).max(1);
+        session.header().attached.store(in_use, Relaxed);
+    }
     session.header().magic.store(MAGIC, Release);
     drop(checks);
     session::choose_unwinder(session, reserve != 0);
     Ok(session)
 }
 
+/// Starts a recording in a program that runs, for somebody who attached to it. No environment is
+/// read from now on, because another thread may be changing it. The caller finishes the recording
+/// at the exit of the program: a handler of `atexit` would run before those of the program.
+pub(crate) fn attach(path: &[u8], settings: Settings, attached: Attached) -> Result<(), Refused> {
+    sys::ignore_environment();
+    state::examined();
+    ATTACHED.store(true, Release);
+    IN_USE.store(attached.in_use_bytes.unwrap_or_default(), Relaxed);
+    MAX_BYTES.store(attached.max_bytes, Relaxed);
+    session::set_inner(attached.inner_name, attached.is_system);
+    session::have_any_callers(true);
+    to_file(path, settings)
+}
+
+/// Forgets the recording that has ended, so that the next one uses its memory. Returns `false` if a
+/// thread may still be inside it.
+fn forget_last() -> bool {
+    if !hook::wait_until_idle() {
+        return false;
+    }
+    session::forget();
+    forget_tables();
+    stack::forget();
+    sys::recycle();
+    true
+}
+
 /// Resets inherited state in a forked child: locks may be held by threads that do not exist here,
 /// and all tables are the parent's.
 fn forget_parent() {
-    // SAFETY: a forked child begins with one thread, and no thread of the child takes one of our
-    // locks before it records.
+    hook::forget_made();
+    // SAFETY: a forked child begins with one thread.
+    unsafe { sys::forget_kept() };
+    forget_tables();
+}
+
+/// Resets the tables of a recording that is not this process's, or not any more. No thread is
+/// inside it.
+fn forget_tables() {
+    // SAFETY: no thread holds one of our locks or takes one before the next recording: a forked
+    // child begins with one thread, and otherwise none is inside the hook.
     unsafe {
         hook::PEAK_CHECKS.reset(hook::PeakChecks::new());
         hook::forget_resident();

@@ -12,7 +12,9 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Look", &["tui", "report", "advise", "flamegraph"]),
     (
         "While a program runs",
-        &["snapshot", "serve", "push", "pause", "resume", "set"],
+        &[
+            "attach", "detach", "snapshot", "serve", "push", "pause", "resume", "set",
+        ],
     ),
     ("Compare", &["diff", "check", "compare-allocators", "merge"]),
     ("Share", &["export", "pack"]),

@@ -5,6 +5,7 @@
 
 mod advise;
 mod ask;
+mod attach;
 mod cargo;
 mod check;
 mod compare_allocators;
@@ -32,6 +33,7 @@ use crate::error::Error;
 
 pub(crate) use advise::Advise;
 pub(crate) use ask::{Ask, AskFigures, snapshot_of};
+pub(crate) use attach::{Attach, Detach};
 pub(crate) use cargo::{CargoArgs, CargoCli, CargoCommand};
 pub(crate) use check::Check;
 pub(crate) use compare_allocators::CompareAllocators;
@@ -52,6 +54,7 @@ Examples:
   heapglass app-1234.hg                        explore, even while the program runs
   heapglass report app-1234.hg --json          get the same figures for scripts
   heapglass advise app-1234.hg                 list changes that save memory
+  heapglass attach 1234                        record a program that runs already
   heapglass snapshot 1234                      see who holds the heap of a running program
   heapglass flamegraph app-1234.hg -o app.svg  draw a picture to share
   heapglass export app-1234.hg --to pprof -o app.pb.gz
@@ -133,6 +136,8 @@ pub(crate) enum Command {
     Run(Run),
     Report(Report),
     Advise(Advise),
+    Attach(Attach),
+    Detach(Detach),
     Snapshot(Snapshot),
     Pause(Pause),
     Resume(Resume),

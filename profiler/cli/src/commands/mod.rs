@@ -2,6 +2,7 @@
 //! the result.
 
 mod advise;
+mod attach;
 mod check;
 mod compare_allocators;
 mod completions;
@@ -38,6 +39,8 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Check(args)) => return check::run(&args),
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Advise(args)) => advise::run(&args),
+        Some(Command::Attach(args)) => attach::run(&args),
+        Some(Command::Detach(args)) => attach::end(&args),
         Some(Command::Snapshot(args)) => snapshot::run(&args),
         Some(Command::Pause(args)) => pause::run(&args.target, args.wait, true),
         Some(Command::Resume(args)) => pause::run(&args.target, args.wait, false),

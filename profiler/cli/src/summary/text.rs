@@ -19,7 +19,12 @@ pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
     let main = main_recording(run, all);
     let profile = main.and_then(RunRecording::profile);
     let took = Nanos(u64::try_from(finished.took.as_nanos()).unwrap_or(u64::MAX));
-    if !quiet {
+    if !quiet && finished.is_detached {
+        terminal::eprint_line(format_args!(
+            "heapglass: detached from {} after {took}",
+            printable(&run.name)
+        ));
+    } else if !quiet {
         terminal::eprint_line(format_args!(
             "heapglass: {} {} after {took}",
             printable(&run.name),

@@ -68,6 +68,8 @@ pub(crate) struct Finished {
     pub(crate) took: Duration,
     /// The recordings, the command's own first, then the earliest.
     pub(crate) kept: Vec<KeptRecording>,
+    /// `true` if the program goes on: heapglass was attached to it.
+    pub(crate) is_detached: bool,
     /// The processes that the kernel killed because memory ran out.
     pub(crate) killed: Option<Killed>,
     /// `true` if snapshots were wanted.
@@ -78,6 +80,21 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
+    /// Returns the end of a recording of a program to which heapglass was attached.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn attached(kept: KeptRecording, took: Duration, is_detached: bool) -> Finished {
+        Finished {
+            ended: Ended(None),
+            took,
+            kept: vec![kept],
+            is_detached,
+            killed: None,
+            wanted_snapshots: true,
+            snapshot_problems: Vec::new(),
+            signals_go_to: Arc::new(Mutex::new(Receiver::Nobody)),
+        }
+    }
+
     /// Does `work`, which may take long and can be repeated. During this time, a signal ends
     /// heapglass with the status of the command.
     pub(crate) fn interruptible<T>(&self, work: impl FnOnce() -> T) -> T {
@@ -221,6 +238,7 @@ fn supervise(
         killed,
         took,
         kept,
+        is_detached: false,
         wanted_snapshots: snapshots.wanted,
         snapshot_problems: snapshots.problems,
         signals_go_to,

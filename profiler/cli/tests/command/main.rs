@@ -4,6 +4,7 @@ mod action;
 mod advise;
 #[cfg(target_os = "linux")]
 mod agents;
+mod attach;
 mod cargo;
 mod common;
 mod compare;

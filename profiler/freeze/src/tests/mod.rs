@@ -1,5 +1,7 @@
 //! Programs that notice when somebody disturbs them.
 
+mod attached;
+
 use crate::ptrace::killed;
 use crate::refusals::Status;
 use crate::tracer;

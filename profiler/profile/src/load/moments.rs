@@ -4,8 +4,8 @@
 use super::CountedSites;
 use super::counters::{self, LANE_DRIFT, Peak, figures, mark_rows, sample_mean, sums_of};
 use crate::profile::{
-    Capture, Figures, Group, LinearMemory, Mark, PAGE_BYTES, Profile, ResidentParts, Samples,
-    Sampling, Thread, TimelinePoint,
+    Attached, Capture, Figures, Group, LinearMemory, Mark, PAGE_BYTES, Profile, ResidentParts,
+    Samples, Sampling, Thread, TimelinePoint,
 };
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
@@ -58,6 +58,10 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
         last_resident,
         recording_bytes: recording.file_bytes,
         allocator: recording.string(header.allocator).unwrap_or_default(),
+        attached: (header.attached != 0).then(|| Attached {
+            in_use_bytes: Some(header.attached).filter(|bytes| *bytes != 1),
+            is_detached: header.detached != 0,
+        }),
         own_crates: own_crates(recording),
     }
 }

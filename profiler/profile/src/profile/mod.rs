@@ -264,10 +264,23 @@ pub struct Capture {
     /// The name of the program's allocator; empty if it is not known. The full name of a Rust
     /// type, such as `mimalloc::MiMalloc`, or `libc malloc`.
     pub allocator: String,
+    /// Somebody attached to the running program, and the recording began then.
+    pub attached: Option<Attached>,
     /// The crates that count as the program's own, by name, where someone named them: the reader,
     /// who packed the recording, or who recorded. Empty: those whose sources lie outside
     /// registries, git checkouts and the toolchain.
     pub own_crates: Vec<String>,
+}
+
+/// A program to which somebody attached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Attached {
+    /// The bytes that its allocator had in use then, which are not recorded. `None` if it does not
+    /// tell.
+    pub in_use_bytes: Option<u64>,
+    /// `true` if the program ran on when the recording ended.
+    pub is_detached: bool,
 }
 
 /// Everything that could not be counted or named. All zero and empty = nothing was lost. The names
@@ -581,6 +594,11 @@ pub struct Mark {
 pub const NO_STACKS: &str = "no stacks: sites are scopes";
 
 impl Capture {
+    /// Returns `true` if somebody ended the recording while the program ran on.
+    pub fn is_detached(&self) -> bool {
+        self.attached.is_some_and(|attached| attached.is_detached)
+    }
+
     /// Returns `stacks by frame-pointers`, or a text for a recording without stacks.
     pub fn stacks(&self) -> String {
         if self.has_stacks() {

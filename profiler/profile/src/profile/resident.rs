@@ -111,6 +111,8 @@ pub enum NotLive {
     Arenas,
     /// Memory of heapglass itself.
     Own,
+    /// Blocks from before heapglass was attached: the bytes that were in use then, if known.
+    Before(Option<u64>),
     /// Memory that is not of the program's allocator.
     Other,
 }
@@ -143,6 +145,15 @@ impl NotLive {
                 "mostly Python's objects, which Python keeps in arenas of its own and are not recorded, or freed memory; PYTHONMALLOC=malloc shows each object"
             }
             NotLive::Own => "mostly heapglass itself, which the program alone does not take",
+            NotLive::Before(Some(bytes)) => {
+                return format!(
+                    "mostly memory from before heapglass was attached, whose blocks are not recorded: {} were in use then",
+                    Bytes(bytes)
+                );
+            }
+            NotLive::Before(None) => {
+                "mostly memory from before heapglass was attached, whose blocks are not recorded"
+            }
             NotLive::Other => {
                 "mostly memory outside the program's allocator: mmap, thread stacks, C libraries, code"
             }
@@ -231,7 +242,9 @@ impl Profile {
     /// Says where resident memory without live blocks is, in mappings that hold blocks, for
     /// [`ResidentParts::text`].
     pub fn kept_text(&self) -> &'static str {
-        if self.runs_python() {
+        if self.capture.attached.is_some() {
+            "in use before or kept by the allocator"
+        } else if self.runs_python() {
             "kept by the allocator or in Python's arenas"
         } else {
             "kept by the allocator"
@@ -251,6 +264,12 @@ impl Profile {
         }
         let (kept, own, other) = (parts.kept_bytes(), parts.own_bytes, parts.other_bytes());
         let most = kept.max(own).max(other);
+        // Older blocks lie in both other parts, and nobody knows where.
+        if let Some(attached) = self.capture.attached
+            && most != own
+        {
+            return Some(NotLive::Before(attached.in_use_bytes));
+        }
         if most == other {
             return Some(NotLive::Other);
         }

@@ -249,9 +249,12 @@ fn native_library(module: &str) -> &str {
     }
 }
 
-/// Returns `true` for the path of the library that heapglass preloads.
+/// Returns `true` for the path of the library that heapglass preloads, or that it loads as memory
+/// into a program that cannot open its file.
 pub(crate) fn is_preload_library(module: &str) -> bool {
-    image_name(module).starts_with("libheapglass_preload")
+    let name = image_name(module);
+    let name = name.strip_prefix("memfd:").unwrap_or(name);
+    name.starts_with("libheapglass_preload")
 }
 
 /// The crate of the library that heapglass preloads.

@@ -215,6 +215,19 @@ impl Store {
         Ok(())
     }
 
+    /// Removes the mappings of a finished file from memory. Nobody may use them any more.
+    pub(crate) fn unmap(&mut self) {
+        if matches!(self.backing, Backing::File { .. }) {
+            for (start, bytes) in &self.pieces[..self.pieces_len] {
+                let start = std::ptr::with_exposed_provenance_mut(*start);
+                // SAFETY: a whole mapping of the file, which nobody uses (guaranteed by the
+                // caller).
+                unsafe { libc::munmap(start, *bytes as usize) };
+            }
+            self.pieces_len = 0;
+        }
+    }
+
     /// Tries a failed growth again if it is time, even if no room is needed now.
     pub(crate) fn retry(&mut self) {
         if is_retry_due() && self.header().growth_ended.load(Relaxed) != growth::OPEN {

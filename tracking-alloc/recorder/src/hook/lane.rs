@@ -14,7 +14,9 @@ mod slots;
 mod turning;
 mod visited;
 
-pub(super) use all::{forget_all, lane_at, lanes, publish, reset_limits, rows_of};
+pub(super) use all::{
+    earlier, forget_all, forget_made, keep_memory, lane_at, lanes, publish, reset_limits, rows_of,
+};
 use pace::Pace;
 pub(super) use sample_records::{add_allocated, add_freed, touch_samples};
 pub(super) use slots::{SizeCount, Slot};

@@ -41,7 +41,7 @@ pub(crate) use snapshots::{
 };
 pub(crate) use stats::{part, recorded_stats};
 pub(crate) use visits::{visit, visit_again};
-pub(crate) use writers::{Inside, forget_all, wait_until_idle};
+pub(crate) use writers::{Inside, forget_all, forget_made, wait_until_idle};
 
 use crate::sys::Lock;
 

@@ -2,7 +2,9 @@
 //! last one.
 
 use super::PEAK_CHECKS;
-use super::lane::{CACHE, Cached, Lane, LaneTables, MEASURED, STEP, lane_at, publish};
+use super::lane::{
+    CACHE, Cached, Lane, LaneTables, MEASURED, STEP, earlier, keep_memory, lane_at, own, publish,
+};
 use super::writers::Inside;
 use crate::file::Table;
 use crate::session::{
@@ -59,6 +61,28 @@ fn acquire(session: &Session) -> Option<&'static Lane> {
     lane
 }
 
+/// Makes the calling thread the owner of a lane's mutex if its owner has ended.
+///
+/// # Safety
+/// The mutex of the lane must be initialized.
+unsafe fn has_lost_owner(lane: &Lane) -> bool {
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        libc::pthread_mutex_trylock(lane.mutex.get()) == libc::EOWNERDEAD
+            && libc::pthread_mutex_consistent(lane.mutex.get()) == 0
+    }
+}
+
+/// Returns a lane of an earlier recording that belongs to the calling thread, or to none any more.
+/// The calling thread holds its mutex.
+fn of_earlier(session: &Session) -> Option<&'static Lane> {
+    let is_own = |lane: &&Lane| own().is_some_and(|own| std::ptr::eq(own, *lane));
+    let mut all = earlier(session.tag()).filter(|lane| !lane.is_shared());
+    // SAFETY: only lanes whose mutex was initialized are in the list.
+    all.find(is_own)
+        .or_else(|| earlier(session.tag()).find(|lane| unsafe { has_lost_owner(lane) }))
+}
+
 /// Returns the first lane whose owner has ended.
 fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
     for made in 0..LANES_USED.load(Acquire) {
@@ -68,11 +92,7 @@ fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
         // SAFETY: the mutex was initialized and locked before the lane was published, and nobody
         // unlocks it. An owner that ended leaves the mutex inconsistent. The counters are whole
         // words written by one thread, so they need no repair.
-        let taken = unsafe {
-            libc::pthread_mutex_trylock(lane.mutex.get()) == libc::EOWNERDEAD
-                && libc::pthread_mutex_consistent(lane.mutex.get()) == 0
-        };
-        if taken {
+        if unsafe { has_lost_owner(lane) } {
             // A thread that was canceled inside the hook left the lane busy.
             lane.busy.store(false, Relaxed);
             lane.tag.fetch_and(!MEASURED, Relaxed);
@@ -93,19 +113,11 @@ fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
         return None;
     }
     let number = lane_number(made);
-    let lane = make(session, number)?;
-    // SAFETY: the zeroed mutex is initialized here once, before the lane is published. The
-    // attributes are initialized first.
-    unsafe {
-        let mut attributes: libc::pthread_mutexattr_t = std::mem::zeroed();
-        libc::pthread_mutexattr_init(&mut attributes);
-        libc::pthread_mutexattr_setrobust(&mut attributes, libc::PTHREAD_MUTEX_ROBUST);
-        let ready = libc::pthread_mutex_init(lane.mutex.get(), &attributes) == 0
-            && libc::pthread_mutex_trylock(lane.mutex.get()) == 0;
-        libc::pthread_mutexattr_destroy(&mut attributes);
-        if !ready {
-            return None;
-        }
+    let earlier = of_earlier(session);
+    let lane = make(session, number, earlier)?;
+    if earlier.is_none() {
+        own_mutex(lane)?;
+        keep_memory(lane);
     }
     lane.tag.store(session.tag(), Relaxed);
     lane.move_in(stack);
@@ -119,13 +131,29 @@ fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
     Some(lane)
 }
 
+/// Initializes the mutex of a new lane, and locks it for ever.
+fn own_mutex(lane: &Lane) -> Option<()> {
+    // SAFETY: the zeroed mutex is initialized here once, before the lane is published. The
+    // attributes are initialized first.
+    let is_ready = unsafe {
+        let mut attributes: libc::pthread_mutexattr_t = std::mem::zeroed();
+        libc::pthread_mutexattr_init(&mut attributes);
+        libc::pthread_mutexattr_setrobust(&mut attributes, libc::PTHREAD_MUTEX_ROBUST);
+        let ready = libc::pthread_mutex_init(lane.mutex.get(), &attributes) == 0
+            && libc::pthread_mutex_trylock(lane.mutex.get()) == 0;
+        libc::pthread_mutexattr_destroy(&mut attributes);
+        ready
+    };
+    is_ready.then_some(())
+}
+
 /// Returns the lane of all threads that have none of their own.
 fn overflow(session: &Session) -> Option<&'static Lane> {
     let mut checks = PEAK_CHECKS.lock();
     if let Some(lane) = lane_at(LANES as u32) {
         return Some(lane);
     }
-    let lane = make(session, LANES as u32)?;
+    let lane = make(session, LANES as u32, None)?;
     lane.tag.store(session.tag(), Relaxed);
     lane.record().kind.store(lane_kind::SHARED, Release);
     checks.watch(lane);
@@ -134,11 +162,44 @@ fn overflow(session: &Session) -> Option<&'static Lane> {
     Some(lane)
 }
 
-/// Allocates memory for a lane and connects it with its record in the recording.
-fn make(session: &Session, number: u32) -> Option<&'static Lane> {
+/// Bytes of the memory of a lane, which has pages of its own: other threads know it for ever.
+const LANE_BYTES: usize = size_of::<Lane>().next_multiple_of(sys::PAGE);
+
+/// Makes the memory of a lane zeros again, except for its mutex, which the calling thread holds.
+fn clear(lane: &'static Lane) -> NonNull<Lane> {
+    let start = from_ref(lane).cast_mut().cast::<u8>();
+    let mutex = std::mem::offset_of!(Lane, mutex);
+    let after = mutex + size_of::<libc::pthread_mutex_t>();
+    let pages = after.next_multiple_of(sys::page_bytes());
+    let end = size_of::<Lane>();
+    // SAFETY: no other thread uses the lane, and it consists of values for which zeros are valid.
+    // Whole pages after the mutex are freed.
+    unsafe {
+        start.write_bytes(0, mutex);
+        if pages < end {
+            start.add(after).write_bytes(0, pages - after);
+            let whole = (LANE_BYTES - pages) / sys::page_bytes() * sys::page_bytes();
+            if libc::madvise(start.add(pages).cast(), whole, libc::MADV_DONTNEED) != 0 {
+                start.add(pages).write_bytes(0, whole);
+            }
+            let rest = pages + whole;
+            start.add(rest).write_bytes(0, LANE_BYTES - rest);
+        } else {
+            start.add(after).write_bytes(0, end - after);
+        }
+    }
+    NonNull::from(lane)
+}
+
+/// Allocates memory for a lane, or uses that of an earlier recording again, and connects it with its
+/// record in the recording.
+fn make(session: &Session, number: u32, earlier: Option<&'static Lane>) -> Option<&'static Lane> {
     session.prepare_lane(number)?;
     let mut bump = Bump::new();
-    let place: NonNull<Lane> = bump.take_sparse(1)?;
+    let place: NonNull<Lane> = match earlier {
+        Some(lane) => clear(lane),
+        None => sys::map_private(LANE_BYTES)?.cast(),
+    };
     // This counts the lane up to its table from site to row, which uses few pages.
     sys::count_own(std::mem::offset_of!(Lane, slots).next_multiple_of(sys::PAGE));
     let cache: NonNull<[Cached; 2]> = bump.take_sparse(CACHE)?;

@@ -36,6 +36,11 @@ pub(crate) fn wait_until_idle() -> bool {
         && lane::lanes().all(|lane| patience.wait_until(|| !lane.busy.load(Acquire)))
 }
 
+/// Forgets the memory of lanes, in a forked child: the threads that own them are the parent's.
+pub(crate) fn forget_made() {
+    lane::forget_made();
+}
+
 /// Forgets all lanes and writers of the parent, for a forked child that starts its own recording.
 /// Their memory is not freed.
 pub(crate) fn forget_all() {

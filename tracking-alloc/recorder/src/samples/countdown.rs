@@ -113,6 +113,13 @@ impl Countdown {
         true
     }
 
+    /// Makes the next block of the lane's thread ask for the lane of the recording in progress. A
+    /// thread that is just counting a block may store over it. Its countdown then runs out later.
+    pub(crate) fn exhaust(&self) {
+        self.left.store(0, Relaxed);
+        self.rest.store(0, Relaxed);
+    }
+
     /// Grants a share of the rest, so that at least `share` is left if there is as much.
     fn grant(&self, left: i64, share: i64) {
         let rest = self.rest.load(Relaxed);

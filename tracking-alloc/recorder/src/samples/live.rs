@@ -205,7 +205,7 @@ fn grow() {
     }
     let _errno = Errno::keep();
     let bytes = size * size_of::<Entry>();
-    let Some(place) = sys::map_private(bytes.next_multiple_of(PAGE)) else {
+    let Some(place) = sys::map_kept(bytes.next_multiple_of(PAGE)) else {
         return;
     };
     let entries: NonNull<Entry> = place.cast();

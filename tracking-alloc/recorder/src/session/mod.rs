@@ -216,6 +216,17 @@ fn empty_table(id: u32) -> Table {
     }
 }
 
+/// Forgets the finished session of this process, and removes its recording from memory. Nobody may
+/// use it any more.
+pub(crate) fn forget() {
+    if let Some(session) = current() {
+        SESSION.store(std::ptr::null_mut(), Release);
+        if let Some(mut writer) = session.write.try_lock(1000) {
+            writer.store.unmap();
+        }
+    }
+}
+
 /// Makes a session current.
 pub(crate) fn publish(session: &'static Session) {
     SESSION.store(from_ref(session).cast_mut(), Release);

@@ -61,7 +61,7 @@ const AHEAD: u8 = 2;
 pub(crate) fn prepare() -> bool {
     for root in &ROOTS {
         if root.load(Acquire).is_null() {
-            let Some(place) = sys::map_private(ROOT_ENTRIES * size_of::<Leaf>()) else {
+            let Some(place) = sys::map_kept(ROOT_ENTRIES * size_of::<Leaf>()) else {
                 return false;
             };
             root.store(place.as_ptr().cast(), Release);
@@ -203,15 +203,14 @@ fn map_leaf(address: usize) -> Option<*const AtomicU32> {
     if root.is_null() {
         return None;
     }
-    let place = sys::map_private(LEAF_BYTES)?;
+    let place = sys::map_kept(LEAF_BYTES)?;
     // SAFETY: as in `entry`.
     let slot = unsafe { &*root.add(address >> LEAF_SPAN_BITS) };
     if slot
         .compare_exchange(std::ptr::null_mut(), place.as_ptr().cast(), AcqRel, Acquire)
         .is_err()
     {
-        // SAFETY: this function made the mapping, and no other thread has seen it.
-        unsafe { libc::munmap(place.as_ptr().cast(), LEAF_BYTES) };
+        sys::give_back(place);
     } else {
         // Count the leaf's last page, which holds the written flags, and the root's page if it is
         // new.

@@ -16,7 +16,7 @@ mod last_walk;
 mod self_test;
 mod signatures;
 
-pub(crate) use eh_frame::{Code, Frame, Rule, forget_rules, prepare};
+pub(crate) use eh_frame::{Code, Frame, Rule, forget, forget_rules, prepare};
 pub(crate) use self_test::{finds_callers, keeps_frame_pointers};
 pub(crate) use signatures::{learn_address_bits, without_signature};
 

@@ -1,5 +1,6 @@
 //! Memory for heapglass itself. It comes only from mmap, never from the observed allocator.
 
+use super::Lock;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -25,6 +26,148 @@ pub fn map_private(bytes: usize) -> Option<NonNull<u8>> {
         libc::madvise(place, bytes, libc::MADV_DONTDUMP);
         NonNull::new(place.cast())
     }
+}
+
+/// Mappings of a recording. The next recording of the process uses them again.
+struct Kept {
+    list: *mut Mapping,
+    len: usize,
+    room: usize,
+    free: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Mapping {
+    start: usize,
+    bytes: usize,
+    is_free: bool,
+}
+
+// SAFETY: the list is reached under the lock.
+unsafe impl Send for Kept {}
+
+static KEPT: Lock<Kept> = Lock::new(Kept::new());
+
+/// Attempts to get the lock. A signal handler may have interrupted its holder.
+const TRIES: u32 = 1000;
+
+impl Kept {
+    const fn new() -> Kept {
+        Kept {
+            list: null_mut(),
+            len: 0,
+            room: 0,
+            free: 0,
+        }
+    }
+
+    fn all(&mut self) -> &mut [Mapping] {
+        if self.list.is_null() {
+            return &mut [];
+        }
+        // SAFETY: `len` entries are written, and reached under the lock.
+        unsafe { std::slice::from_raw_parts_mut(self.list, self.len) }
+    }
+
+    /// Returns a free mapping of exactly this size.
+    fn take(&mut self, bytes: usize) -> Option<NonNull<u8>> {
+        if self.free == 0 {
+            return None;
+        }
+        let mut all = self.all().iter_mut();
+        let found = all.find(|of| of.is_free && of.bytes == bytes)?;
+        found.is_free = false;
+        let start = found.start;
+        self.free -= 1;
+        NonNull::new(std::ptr::with_exposed_provenance_mut(start))
+    }
+
+    /// Notes a mapping. Without memory for the note, the mapping is never used again.
+    fn add(&mut self, place: NonNull<u8>, bytes: usize) {
+        if self.len == self.room && !self.grow() {
+            return;
+        }
+        let mapping = Mapping {
+            start: place.as_ptr().expose_provenance(),
+            bytes,
+            is_free: false,
+        };
+        // SAFETY: there is room for one more.
+        unsafe { self.list.add(self.len).write(mapping) };
+        self.len += 1;
+    }
+
+    fn grow(&mut self) -> bool {
+        let size = |room: usize| (room * size_of::<Mapping>()).next_multiple_of(PAGE);
+        let room = (2 * self.room).max(PAGE / size_of::<Mapping>());
+        let Some(place) = map_private(size(room)) else {
+            return false;
+        };
+        let list: *mut Mapping = place.as_ptr().cast();
+        if !self.list.is_null() {
+            // SAFETY: the new list is larger, and nobody else knows the old one.
+            unsafe {
+                list.copy_from_nonoverlapping(self.list, self.len);
+                libc::munmap(self.list.cast(), size(self.room));
+            }
+        }
+        (self.list, self.room) = (list, room);
+        true
+    }
+}
+
+/// Maps memory as [`map_private`] does. The next recording of this process uses it again, after
+/// [`recycle`].
+pub(crate) fn map_kept(bytes: usize) -> Option<NonNull<u8>> {
+    let Some(mut kept) = KEPT.try_lock(TRIES) else {
+        return map_private(bytes);
+    };
+    if let Some(place) = kept.take(bytes) {
+        return Some(place);
+    }
+    let place = map_private(bytes)?;
+    kept.add(place, bytes);
+    Some(place)
+}
+
+/// Gives a mapping of [`map_kept`] back that nobody has written to.
+pub(crate) fn give_back(place: NonNull<u8>) {
+    let Some(mut kept) = KEPT.try_lock(TRIES) else {
+        return;
+    };
+    let start = place.as_ptr().addr();
+    if let Some(mapping) = kept.all().iter_mut().find(|of| of.start == start) {
+        mapping.is_free = true;
+        kept.free += 1;
+    }
+}
+
+/// Frees the pages of all mappings of [`map_kept`], whose addresses stay reserved for the next
+/// recording. Nobody may use what is in them any more.
+pub(crate) fn recycle() {
+    let Some(mut kept) = KEPT.try_lock(TRIES) else {
+        return;
+    };
+    for mapping in kept.all().iter_mut().filter(|of| !of.is_free) {
+        // SAFETY: a whole private mapping, which nobody uses any more (guaranteed by the caller).
+        // Its pages are zeros from now on.
+        let is_freed = unsafe {
+            let start = std::ptr::with_exposed_provenance_mut(mapping.start);
+            libc::madvise(start, mapping.bytes, libc::MADV_DONTNEED) == 0
+        };
+        mapping.is_free = is_freed;
+    }
+    kept.free = kept.all().iter().filter(|of| of.is_free).count();
+    OWN.store(0, Ordering::Relaxed);
+}
+
+/// Forgets the mappings of the parent, in a forked child that begins a recording of its own.
+///
+/// # Safety
+/// No other thread may reach the lock.
+pub(crate) unsafe fn forget_kept() {
+    // SAFETY: guaranteed by the caller.
+    unsafe { KEPT.reset(Kept::new()) };
 }
 
 /// `true` if the system once refused to populate pages.
@@ -132,7 +275,8 @@ impl WrittenPages {
     }
 }
 
-/// A bump allocator over private mappings, for tables that live until the process ends.
+/// A bump allocator over private mappings, for tables that live until the process ends or records
+/// again.
 pub(crate) struct Bump {
     next: usize,
     end: usize,
@@ -154,7 +298,8 @@ impl Bump {
     }
 
     /// Returns zeroed memory for `count` values of `T`, for which all-zero bytes must be a valid
-    /// value. The memory is never freed. Its pages count as written.
+    /// value. The memory is used until the next recording of the process. Its pages count as
+    /// written.
     pub(crate) fn take<T>(&mut self, count: usize) -> Option<NonNull<T>> {
         let bytes = size_of::<T>().checked_mul(count)?;
         let place = self.carve(bytes, align_of::<T>().max(64))?;
@@ -179,11 +324,11 @@ impl Bump {
 
     fn carve(&mut self, bytes: usize, align: usize) -> Option<NonNull<u8>> {
         if bytes >= LARGE {
-            return map_private(bytes);
+            return map_kept(bytes);
         }
         let mut start = self.next.checked_next_multiple_of(align)?;
         if start + bytes > self.end {
-            start = map_private(PIECE)?.as_ptr() as usize;
+            start = map_kept(PIECE)?.as_ptr() as usize;
             self.end = start + PIECE;
             self.written = WrittenPages::from(start);
         }

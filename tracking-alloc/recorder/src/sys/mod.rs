@@ -29,13 +29,14 @@ pub use load::words;
 pub(crate) use lock::{Guard, Lock};
 pub use memory::map_private;
 pub(crate) use memory::{
-    Bump, PAGE, WrittenPages, count_own, own_bytes, populate, read_own_memory, uncount_own,
+    Bump, PAGE, WrittenPages, count_own, forget_kept, give_back, map_kept, own_bytes, populate,
+    read_own_memory, recycle, uncount_own,
 };
 pub(crate) use process::{
-    entry, environment, fence_all_threads, go_quiet, host, is_main_thread, is_quiet, lasting_code,
-    limit, memory_left, process_id, random_number, read_link, register_fence, resident_set,
-    start_functions, start_ticks, thread_id, thread_name, thread_pointer, wait_for_stores,
-    write_stderr,
+    entry, environment, fence_all_threads, go_quiet, host, ignore_environment, is_main_thread,
+    is_quiet, lasting_code, limit, memory_left, process_id, random_number, read_link,
+    register_fence, resident_set, start_functions, start_ticks, thread_id, thread_name,
+    thread_pointer, wait_for_stores, write_stderr,
 };
 pub(crate) use smaps::is_wiped_on_fork;
 pub(crate) use stack::{KeptStack, on_own_stack};

@@ -9,9 +9,20 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
+/// `true` if the environment is not read, because another thread may be changing it.
+static IGNORES_ENVIRONMENT: AtomicBool = AtomicBool::new(false);
+
+/// Makes [`environment`] find nothing from now on.
+pub(crate) fn ignore_environment() {
+    IGNORES_ENVIRONMENT.store(true, Ordering::Relaxed);
+}
+
 /// Returns the value of an environment variable. It walks `environ`, because getenv and std take
 /// locks. Variables are ignored in programs with raised privileges (AT_SECURE).
 pub(crate) fn environment(name: &[u8]) -> Option<&'static [u8]> {
+    if IGNORES_ENVIRONMENT.load(Ordering::Relaxed) {
+        return None;
+    }
     // SAFETY: getauxval only reads the auxiliary vector.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
         return None;

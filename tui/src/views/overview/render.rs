@@ -73,7 +73,9 @@ pub(super) fn render(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut
 
 fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     let figures = data.profile.totals();
+    let is_detached = data.profile.capture().is_detached();
     let live = match data.profile.process().state {
+        State::Finished if is_detached => "at detach",
         State::Running => "live now",
         State::NotRecorded => "found",
         _ => "at exit",

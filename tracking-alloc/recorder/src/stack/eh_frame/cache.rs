@@ -51,6 +51,11 @@ pub(crate) fn prepare(bump: &mut Bump) -> bool {
     true
 }
 
+/// Forgets the cache, whose memory the next recording uses for something else.
+pub(crate) fn forget() {
+    CACHE.store(std::ptr::null_mut(), Release);
+}
+
 /// Forgets all rules. The caller holds the write lock.
 pub(crate) fn forget_rules() {
     if let Some(cache) = current() {

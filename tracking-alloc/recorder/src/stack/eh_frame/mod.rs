@@ -27,7 +27,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cache::{forget_rules, prepare};
+pub(crate) use cache::{forget, forget_rules, prepare};
 pub(crate) use fill::Code;
 pub(super) use near::NEAR;
 use near::NearWalks;

@@ -1,0 +1,256 @@
+//! Recordings of programs that run already.
+#![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
+
+use heapglass_limits::{Child, Command};
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{ChildStdin, ChildStdout, Stdio};
+
+use crate::common::{Done, Place, skipped, wait_until};
+
+/// A program that makes a million blocks for each line of its input, frees half of them and every
+/// block from before, and says how many bytes that were. A million further blocks are freed by an
+/// address that it took at its start.
+const PROGRAM: &str = r#"
+    #include <pthread.h>
+    #include <stdio.h>
+    #include <stdlib.h>
+    #define COUNT 1000000
+    static void *blocks[COUNT], *before[1000];
+    static void *wait_for_ever(void *lock) { pthread_mutex_lock(lock); return 0; }
+    int main(void) {
+        static char in[4096], out[4096], line[64];
+        pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+        pthread_t thread;
+        setvbuf(stdin, in, _IOFBF, sizeof in);
+        setvbuf(stdout, out, _IOLBF, sizeof out);
+        pthread_mutex_lock(&lock);
+        pthread_create(&thread, 0, wait_for_ever, &lock);
+        for (int i = 0; i < 1000; i++) before[i] = malloc(5000);
+        puts("ready");
+        /* The compiler keeps it in a register, as it does with a slot that it loads before a loop. */
+        void (*held)(void *) = free;
+        __asm__ volatile("" : "+r"(held));
+        while (fgets(line, sizeof line, stdin)) {
+            long bytes = 0, freed = 0;
+            for (int i = 0; i < COUNT; i++) held(malloc(24));
+            for (int i = 0; i < COUNT; i++) free(blocks[i]), blocks[i] = 0;
+            for (int i = 0; i < COUNT; i++) bytes += i % 1000 + 1, blocks[i] = malloc(i % 1000 + 1);
+            for (int i = 0; i < COUNT; i += 2) freed += i % 1000 + 1, free(blocks[i]), blocks[i] = 0;
+            printf("%ld %ld\n", bytes + 24L * COUNT, bytes - freed);
+        }
+        return 0;
+    }
+"#;
+
+struct Program {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Program {
+    fn start(place: &Place, name: &str) -> Program {
+        std::fs::write(place.path("million.c"), PROGRAM).unwrap();
+        let mut compiler = Command::new("cc");
+        let flags = ["-O1", "-fno-builtin", "-pthread", "million.c", "-o", name];
+        let built = compiler.current_dir(place.root()).args(flags).status();
+        assert!(built.unwrap().success());
+        let mut command = Command::new(place.path(name));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut program = Program {
+            child,
+            input,
+            output,
+        };
+        assert_eq!(program.line(), "ready\n");
+        program
+    }
+
+    fn id(&self) -> String {
+        self.child.id().to_string()
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        line
+    }
+
+    /// Makes the program work. Returns the bytes that it allocated, and those that are live.
+    fn work(&mut self) -> [u64; 2] {
+        self.input.write_all(b"go\n").unwrap();
+        let line = self.line();
+        let mut numbers = line.split_whitespace().map(|number| number.parse());
+        [(); 2].map(|()| numbers.next().unwrap().unwrap())
+    }
+
+    fn finish(mut self) {
+        drop(self.input);
+        let mut rest = String::new();
+        self.output.read_to_string(&mut rest).unwrap();
+        assert!(self.child.wait().unwrap().success() && rest.is_empty());
+    }
+}
+
+/// Says so if this machine does not let programs be traced.
+fn is_refused(done: &Done) -> bool {
+    let refused = ["may not be traced", "ptrace_scope", "without the library"];
+    let is_refused = refused.iter().any(|why| done.stderr.contains(why));
+    if is_refused {
+        skipped(done.stderr.trim());
+    }
+    is_refused
+}
+
+#[test]
+fn a_running_program_is_recorded_to_the_block_from_attach_to_detach() {
+    let place = Place::new();
+    let mut program = Program::start(&place, "million");
+    let id = program.id();
+    let done = place.run(&["attach", &id, "--mode", "exact", "-o", "million.hg"]);
+    if is_refused(&done) {
+        return;
+    }
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let path = place.path("million.hg");
+    // Without a terminal it has returned at once.
+    assert_eq!(done.stdout, format!("{}\n", path.display()));
+    assert!(
+        done.stderr.contains(&format!("heapglass detach {id}")),
+        "{}",
+        done.stderr
+    );
+    let [bytes, live] = program.work();
+    let again = place.run(&["attach", &id]);
+    assert_eq!(again.status, Some(2));
+    assert!(
+        again.stderr.contains("is being recorded"),
+        "{}",
+        again.stderr
+    );
+    let done = place.run(&["detach", &id]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("detached from million"),
+        "{}",
+        done.stderr
+    );
+    assert!(
+        done.stderr.contains("heapglass million.hg"),
+        "{}",
+        done.stderr
+    );
+    // The blocks from before are said to be from before.
+    let done_lines = done.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    for says in ["at detach ", "attached to the running program, which had "] {
+        assert!(done_lines.contains(says), "{}", done.stderr);
+    }
+    assert!(!done.stderr.contains("outside the program's allocator"));
+    // What it does now is not recorded.
+    program.work();
+    let report = place.report("million.hg");
+    let totals = &report["totals"];
+    assert_eq!(totals["total_blocks"], 2_000_000, "{totals}");
+    assert_eq!(totals["total_bytes"], bytes, "{totals}");
+    assert_eq!(totals["live_bytes"], live, "{totals}");
+    let done = place.run(&["detach", &id]);
+    assert_eq!(done.status, Some(2));
+    assert!(
+        done.stderr.contains("nobody is attached"),
+        "{}",
+        done.stderr
+    );
+    program.finish();
+}
+
+#[test]
+fn samples_are_taken_until_the_time_is_over_or_a_signal_comes() {
+    let place = Place::new();
+    // No other process has this name.
+    let name = format!("million{}", std::process::id());
+    let mut program = Program::start(&place, &name);
+    let id = program.id();
+    let done = place.run(&["attach", &id, "--duration", "0.1"]);
+    if is_refused(&done) {
+        return;
+    }
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("detached from million"),
+        "{}",
+        done.stderr
+    );
+    assert_eq!(place.files(".hg"), [format!("{name}-{id}.hg")]);
+    // By name, to a file that exists, and until Ctrl-C.
+    let mut command = place.heapglass(&["attach", &name, "--duration", "600", "-o", "s.hg"]);
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap());
+    let mut lines = String::new();
+    while !lines.contains("Ctrl-C detaches") {
+        assert!(told.read_line(&mut lines).unwrap() > 0, "{lines}");
+    }
+    let [bytes, _] = program.work();
+    let pid = Pid::from_raw(child.id().cast_signed()).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    told.read_to_string(&mut lines).unwrap();
+    assert!(child.wait().unwrap().success(), "{lines}");
+    assert!(lines.contains("detached from million"), "{lines}");
+    let report = place.report("s.hg");
+    let totals = &report["totals"];
+    // All bytes are counted, blocks are estimated.
+    assert_eq!(totals["total_bytes"], bytes, "{totals}");
+    let blocks = totals["total_blocks"].as_u64().unwrap_or_default();
+    assert!((500_000..4_000_000).contains(&blocks), "{totals}");
+    program.finish();
+}
+
+#[test]
+fn the_end_of_the_program_ends_the_command() {
+    let place = Place::new();
+    let program = Program::start(&place, "million");
+    let id = program.id();
+    let mut command = place.heapglass(&["attach", &id, "--duration", "600", "-o", "e.hg"]);
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap());
+    let mut lines = String::new();
+    while !lines.contains("Ctrl-C detaches") {
+        if told.read_line(&mut lines).unwrap() == 0 {
+            let output = Done {
+                status: None,
+                stdout: String::new(),
+                stderr: lines,
+            };
+            assert!(is_refused(&output), "{}", output.stderr);
+            return;
+        }
+    }
+    program.finish();
+    wait_until("the end of the command", || {
+        child.try_wait().unwrap().is_some()
+    });
+    told.read_to_string(&mut lines).unwrap();
+    assert!(!lines.contains("detached"), "{lines}");
+    assert!(lines.contains("at exit"), "{lines}");
+    assert!(place.path("e.hg").exists());
+}
+
+#[test]
+fn who_cannot_be_found_is_said() {
+    let place = Place::new();
+    for (words, says) in [
+        (
+            ["attach", "nobody-has-this-name"],
+            "no process has this name",
+        ),
+        (["attach", "4194305"], "there is no such process"),
+        (["detach", "4194305"], "there is no such process"),
+    ] {
+        let done = place.run(&words);
+        assert_eq!(done.status, Some(2), "{}", done.stderr);
+        assert!(done.stderr.contains(says), "{}", done.stderr);
+    }
+}
