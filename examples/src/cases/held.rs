@@ -37,6 +37,7 @@ pub(super) fn run(kind: &str, has_remedy: bool) {
         "small_map" => hold(attributes()),
         "held_by_small_part" => hold(keys(has_remedy)),
         "kept_by_weak" => hold(watched(has_remedy)),
+        "being_dropped" => drop(links()),
         "pinned_pages" => hold(results(has_remedy)),
         "worker" => worker(),
         "several" => several(),
@@ -353,6 +354,28 @@ fn watched(has_remedy: bool) -> (Vec<Weak<Viewer>>, Vec<Rc<Viewer>>) {
         table.retain(|viewer| viewer.strong_count() > 0);
     }
     (table, stay)
+}
+
+struct Link {
+    _state: [u64; 30],
+    next: Option<Arc<Link>>,
+}
+
+impl Drop for Link {
+    /// The innermost value is being dropped when it says that the data is there. So are all values
+    /// around it.
+    fn drop(&mut self) {
+        if self.next.is_none() {
+            hold(());
+        }
+    }
+}
+
+fn links() -> Option<Arc<Link>> {
+    (0..2000).fold(None, |next, number| {
+        let _state = [number; 30];
+        Some(Arc::new(Link { _state, next }))
+    })
 }
 
 /// A thread keeps its jobs in a local variable.

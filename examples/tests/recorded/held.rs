@@ -359,6 +359,15 @@ fn weak_pointers_that_are_purged_save_the_blocks_of_dropped_values() {
 }
 
 #[test]
+fn values_that_are_being_dropped_are_not_kept_by_weak_pointers() {
+    let profile = taken("being_dropped", "before", 1);
+    assert!(last(&profile).bytes() > 2000 * 256);
+    let sites = last(&profile).sites().iter();
+    let dropped: u64 = sites.map(|(_, figures)| figures.dropped_blocks).sum();
+    assert_eq!(dropped, 0);
+}
+
+#[test]
 fn blocks_that_lie_together_keep_fewer_pages() {
     let pair = Pair::of("pinned_pages", Kind::PinnedPages);
     let waste = |profile: &Profile| {

@@ -342,6 +342,7 @@ pub(super) fn read(
         reader.ready_blocks();
     }
     reader.own_boxed_slices();
+    reader.keep_those_being_dropped();
     reader.own_by_weak();
     reader.lower_weak();
     reader.keep_values_beyond();
@@ -835,6 +836,10 @@ impl Part {
 
 fn has_bit(bits: &[u64], index: usize) -> bool {
     bits[index / 64] >> (index % 64) & 1 == 1
+}
+
+fn clear_bit(bits: &mut [u64], index: usize) {
+    bits[index / 64] &= !(1 << (index % 64));
 }
 
 /// Sets a bit. Returns `true` if it was not set.

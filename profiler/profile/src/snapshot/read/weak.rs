@@ -1,13 +1,30 @@
 //! `Weak` pointers, which keep the block of a value that was dropped.
 
 use super::super::heap::RootKind;
-use super::{REFERS, Reader};
+use super::{REFERS, Reader, clear_bit};
 
 impl Reader<'_> {
+    /// Takes the blocks to which a stack points out of those whose value was dropped: while a value
+    /// is being dropped, its counts are the same, and the functions that drop it point to it.
+    pub(super) fn keep_those_being_dropped(&mut self) {
+        if self.has_no_dropped() {
+            return;
+        }
+        for (node, root) in (self.heap.len()..).zip(self.heap.roots()) {
+            let mut position = self.contents.starts[node];
+            while root.kind == RootKind::Stack
+                && let Some((target, _, next)) = self.contents.edge(position)
+            {
+                clear_bit(&mut self.contents.dropped, target as usize);
+                position = next;
+            }
+        }
+    }
+
     /// Makes owners of the pointers to blocks whose value was dropped: all are `Weak`, and keep the
     /// block. What lies on stacks may be older.
     pub(super) fn own_by_weak(&mut self) {
-        if self.contents.dropped.iter().all(|bits| *bits == 0) {
+        if self.has_no_dropped() {
             return;
         }
         let roots = self.heap.roots().iter();
@@ -23,5 +40,9 @@ impl Reader<'_> {
                 position = next;
             }
         }
+    }
+
+    fn has_no_dropped(&self) -> bool {
+        self.contents.dropped.iter().all(|bits| *bits == 0)
     }
 }
