@@ -98,6 +98,10 @@ fn the_library_needs_libc_alone_and_has_its_thread_local_words_from_the_start() 
         "execle",
         "fexecve",
         "execveat",
+        "heapglass_attach",
+        "heapglass_attach_prepare",
+        "heapglass_attach_text",
+        "heapglass_detach",
         "heapglass_preload_records",
     ];
     assert_eq!(exported, expected.map(str::to_owned).into());
