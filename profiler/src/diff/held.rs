@@ -217,7 +217,7 @@ fn warnings(sides: [HeldSide<'_>; 2]) -> Vec<String> {
     said
 }
 
-pub(super) fn write_text(
+pub(super) fn write(
     diff: &HeldDiff<'_>,
     options: &ReportOptions<'_>,
     out: impl Write,

@@ -1,13 +1,10 @@
 //! A comparison as JSON, for scripts: keys are never renamed or dropped within one [`FORMAT`].
 
-use std::io::{self, Write};
-
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::held::HeldDiffJson;
 use super::series::{Amount, Change};
-use super::{Comparison, Diff, Recording, input, peak_bound};
+use super::{Diff, Recording, input, peak_bound};
 use crate::profile::{Figures, Measure};
 use crate::report::escape;
 use crate::table::By;
@@ -15,36 +12,10 @@ use crate::table::By;
 /// The version of the JSON: raised when a key changes its meaning or goes.
 pub const FORMAT: u32 = 1;
 
-/// Writes the comparison as one JSON object.
-///
-/// Each figure has `base` and `new` with the median, the least, the largest and the figure of each
-/// recording in order; `difference` is that of the medians, `relative` the difference as a part of
-/// the first (null when that is 0), and `verdict` one of `equal`, `more`, `less`,
-/// `within_error_bound` (of the two peaks, `error_bound`; of estimates, whose difference lies
-/// between `difference_low` and `difference_high` with a confidence of 95 %), `within_spread` (of
-/// several recordings) and `not_known` (of blocks and other events of samples, which are lower
-/// bounds: the difference and its ends are null). `rows` are those that differ by the measure;
-/// `base_figures` and `new_figures` of a row are those of the report, one for each recording (of a
-/// snapshot just one), null where no recording of the side has it. By phase, `phases` has the time, the speed and the
-/// allocations for each record of every phase, null on a side that does not know them.
-///
-/// # Errors
-/// Returns the errors of `out`.
-pub fn write_json(
-    comparison: &Comparison<'_>,
-    top: Option<usize>,
-    out: impl Write,
-) -> io::Result<()> {
-    match comparison {
-        Comparison::Counted(diff) => escape::write_json(&DiffJson { diff, top }, out),
-        Comparison::Held(diff) => escape::write_json(&HeldDiffJson { diff, top }, out),
-    }
-}
-
-struct DiffJson<'a> {
-    diff: &'a Diff<'a>,
+pub(super) struct DiffJson<'a> {
+    pub(super) diff: &'a Diff<'a>,
     /// Maximum number of rows.
-    top: Option<usize>,
+    pub(super) top: Option<usize>,
 }
 
 impl Serialize for DiffJson<'_> {

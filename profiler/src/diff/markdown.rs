@@ -8,10 +8,8 @@ use std::io::{self, Write};
 
 use super::series::{Change, Verdict};
 use super::text::{amount, difference, rows_title};
-use super::{Comparison, Diff, Recording, RowKind};
-use crate::invalid::invalid;
+use super::{Diff, Recording, RowKind};
 use crate::profile::Measure;
-use crate::question::{Form, Kind, check};
 use crate::report::markdown::{code_cut, escape};
 use crate::units::{counted, printable};
 
@@ -35,27 +33,7 @@ const TOTALS: [Measure; 5] = [
     Measure::Temporary,
 ];
 
-/// Writes a heading, a table of totals, and a table of the rows that differ most, at most `top`.
-///
-/// # Errors
-/// Returns the errors of `out`; `InvalidInput` for two snapshots, of which there is no such table.
-pub fn write_markdown(
-    comparison: &Comparison<'_>,
-    top: Option<usize>,
-    mut out: impl Write,
-) -> io::Result<()> {
-    let diff = match comparison {
-        Comparison::Counted(diff) => diff,
-        Comparison::Held(diff) => {
-            let answer = check(
-                Kind::Snapshot,
-                Form::ComparisonMarkdown,
-                diff.by,
-                diff.measure,
-            );
-            return answer.map_err(invalid);
-        }
-    };
+pub(super) fn write(diff: &Diff<'_>, top: Option<usize>, mut out: impl Write) -> io::Result<()> {
     let mut page = String::new();
     let _ = writeln!(page, "### heapglass: {}\n", escape(&summary(diff)));
     let _ = writeln!(page, "{} to {}\n", side(&diff.base), side(&diff.new));

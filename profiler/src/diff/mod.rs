@@ -33,6 +33,7 @@
 //! ```
 
 mod beside;
+mod comparison;
 mod held;
 mod identity;
 mod input;
@@ -54,11 +55,11 @@ use crate::table::By;
 use crate::units::printable;
 
 pub use beside::{Beside, RemovedRows, RowBeside, beside_tree};
+pub use comparison::{Comparison, write_json, write_markdown, write_svg, write_text};
 pub use held::{HeldChange, HeldDiff, HeldSide};
 pub use identity::Identity;
 pub use input::{Input, Per, input};
-pub use json::{FORMAT, write_json};
-pub use markdown::write_markdown;
+pub use json::FORMAT;
 use matched::Changed;
 pub(crate) use matched::Matched;
 pub(crate) use merged::{MatchedPaths, MergedTree};
@@ -66,9 +67,7 @@ pub use palette::strength;
 pub(crate) use palette::{LESS, MORE, of_difference};
 pub use phases::{PhaseChange, PhaseFigure, PhaseFigureChange};
 pub(crate) use picture::file_name;
-pub use picture::write_svg;
 pub use series::{Amount, Change, Series, Verdict};
-pub use text::write_text;
 pub(crate) use text::{amount, each, write_identity};
 use warnings::one_sided;
 pub use warnings::{warnings, warnings_about};
@@ -91,27 +90,6 @@ pub struct DiffOptions {
     pub measure: Measure,
     /// Divide by the input of each recording.
     pub per: Option<Per>,
-}
-
-/// Two sides compared: their counters, or what is held in a snapshot of each.
-#[derive(Clone, Debug)]
-pub enum Comparison<'a> {
-    /// Counters of whole recordings.
-    Counted(Diff<'a>),
-    /// Two snapshots.
-    Held(Box<HeldDiff<'a>>),
-}
-
-impl<'a> From<Diff<'a>> for Comparison<'a> {
-    fn from(diff: Diff<'a>) -> Self {
-        Comparison::Counted(diff)
-    }
-}
-
-impl<'a> From<HeldDiff<'a>> for Comparison<'a> {
-    fn from(diff: HeldDiff<'a>) -> Self {
-        Comparison::Held(Box::new(diff))
-    }
 }
 
 /// The counters of two sides compared.

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use super::held::HeldDiff;
 use super::merged::{MatchedPaths, MergedTree};
-use super::{Comparison, Diff, median_recording, palette};
+use super::{Diff, median_recording, palette};
 use crate::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
 use crate::flamegraph::{
     Caption, PLACE, Picture, PictureTotals, prune, shorten, squares, to_the_byte, without_round,
@@ -22,22 +22,7 @@ use crate::question::{Form, Kind, check, levels};
 use crate::table::By;
 use crate::units::{Count, printable};
 
-/// Writes the picture. Counters: by field, type or arena where rows are, else by stack; if a side
-/// has several recordings, it shows the one whose total is the median. Snapshots: by holder, or
-/// what holds the rows.
-///
-/// # Errors
-/// Returns the errors of `out`; `InvalidInput` where a side has no recording, or if
-/// [there is no such picture](crate::question::RULES); `InvalidData` when the figures add up to
-/// more than 64 bits.
-pub fn write_svg(comparison: &Comparison<'_>, out: impl Write) -> io::Result<PictureTotals> {
-    match comparison {
-        Comparison::Counted(diff) => write_counted(diff, out),
-        Comparison::Held(diff) => write_held(diff, out),
-    }
-}
-
-fn write_counted(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> {
+pub(super) fn write_counted(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> {
     let measure = diff.options.measure;
     let levels = levels(diff.options.by);
     if levels == Levels::Arena {
@@ -65,7 +50,7 @@ fn write_counted(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> 
     draw(&merged, names, measure, title, note, out)
 }
 
-fn write_held(diff: &HeldDiff<'_>, out: impl Write) -> io::Result<PictureTotals> {
+pub(super) fn write_held(diff: &HeldDiff<'_>, out: impl Write) -> io::Result<PictureTotals> {
     let merged = MergedTree::of_holders(diff.sides, diff.by, diff.measure).map_err(invalid)?;
     let names = diff
         .sides

@@ -7,8 +7,8 @@ use std::io::{self, Write};
 
 use super::series::{Amount, Change, Verdict};
 use super::{
-    Comparison, Diff, Identity, Per, PhaseFigure, PhaseFigureChange, RowChange, RowKind, Series,
-    held, input, peak_bound,
+    Diff, Identity, Per, PhaseFigure, PhaseFigureChange, RowChange, RowKind, Series, input,
+    peak_bound,
 };
 use crate::profile::Measure;
 use crate::report::page::Page;
@@ -23,22 +23,11 @@ const PERCENT: usize = 9;
 /// Columns of a figure of a phase: a speed is the longest.
 const PHASE_FIGURE: usize = 12;
 
-/// Writes the comparison; `options` give the width, the mark-up and the number of rows.
-///
-/// # Errors
-/// Returns the errors of `out`.
-pub fn write_text(
-    comparison: &Comparison<'_>,
+pub(super) fn write(
+    diff: &Diff<'_>,
     options: &ReportOptions<'_>,
     out: impl Write,
 ) -> io::Result<()> {
-    match comparison {
-        Comparison::Counted(diff) => write_counted(diff, options, out),
-        Comparison::Held(diff) => held::write_text(diff, options, out),
-    }
-}
-
-fn write_counted(diff: &Diff<'_>, options: &ReportOptions<'_>, out: impl Write) -> io::Result<()> {
     let mut page = Page::new(options);
     for (name, side) in [("base", &diff.base), ("new", &diff.new)] {
         for (number, one) in side.iter().enumerate() {
