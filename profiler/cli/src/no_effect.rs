@@ -4,7 +4,9 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use heapglass_profiler::profile::{Frames, Function, Measure, Origin, Profile, SymbolSource};
+use heapglass_profiler::profile::{
+    Frames, Function, Language, Measure, Origin, Profile, SymbolSource,
+};
 use heapglass_profiler::table::By;
 
 use crate::args::Symbols;
@@ -98,7 +100,9 @@ fn why_not_own(name: &str, profiles: &[&Profile]) -> Option<String> {
     if functions().any(|function| of_crate(&function) && function.origin == Origin::User) {
         return None;
     }
-    let is_function = |function: &Function| function.short == name || function.name == name;
+    let is_function = |function: &Function| {
+        (function.short == name || function.name == name) && function.language != Language::Rust
+    };
     if functions().any(is_function) {
         return None;
     }

@@ -37,8 +37,10 @@ impl<'a> Caller<'a> {
         let mut why = "no thread is on a stack of its own with enough space";
         for thread in &stopped.threads {
             let status = Status::of(program.process, thread.id.cast_unsigned());
-            let forbidden = status.ok().and_then(|status| status.forbids_calls());
-            if let Some(forbidden) = forbidden.filter(|_| !is_forced) {
+            let forbidden = status
+                .ok()
+                .and_then(|status| status.forbids_calls(is_forced));
+            if let Some(forbidden) = forbidden {
                 why = forbidden;
                 continue;
             }

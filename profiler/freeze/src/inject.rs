@@ -9,7 +9,7 @@
 
 use crate::call::Caller;
 use crate::error::Error;
-use crate::frame::{self, ARGUMENTS, FLAGS, Instructions, ORIGINAL_RAX, RBX, RIP, RSP};
+use crate::frame::{self, ARGUMENTS, FLAGS, FS_BASE, Instructions, ORIGINAL_RAX, RBX, RIP, RSP};
 use crate::image::Image;
 use crate::program::Program;
 use crate::ptrace::{self, Event, Words};
@@ -95,8 +95,14 @@ pub(crate) fn inject(process: u32, is_forced: bool, request: Request<'_>) -> Res
     if matches!(request, Request::Detach) && libraries.ours.is_none() {
         return Err(Error::NotAttached);
     }
-    if let Some(why) = status.forbids_calls().filter(|_| !is_forced) {
-        return Err(Error::Sandboxed(why));
+    // Every thread has filters of its own, and each will record.
+    for thread in threads::ids(process)? {
+        let of_thread = Status::of(process, thread.cast_unsigned());
+        // An error means that it has ended.
+        let why = of_thread.ok().and_then(|of| of.forbids_calls(is_forced));
+        if let Some(why) = why {
+            return Err(Error::Sandboxed(why));
+        }
     }
     let at = program.instructions();
     let at = at.ok_or(Error::NoGlibc { what: "unusual" })?;
@@ -703,13 +709,24 @@ fn replace_in(words: &mut Words, program: &Program, pairs: &[[u64; 2]]) -> bool 
             is_changed = true;
         }
     }
-    let start = (words[RSP] - RED_ZONE) & !7;
-    let end = program.end_of_mapping(words[RSP]).min(start + MOST_STACK);
+    let start = words[RSP].saturating_sub(RED_ZONE) & !7;
+    // Other memory may follow the stack in its mapping. Of threads but the first, the description
+    // lies at the stack's end.
+    let end = program.end_of_mapping(words[RSP]);
+    let end = match words[FS_BASE] {
+        description if start < description && description < end => description,
+        _ => end,
+    };
+    let end = end.min(start.saturating_add(MOST_STACK));
     let mut stack = vec![0; end.saturating_sub(start) as usize];
     if program.read(start, &mut stack).is_ok() {
         let (stack, _) = stack.as_chunks::<8>();
         for (at, bytes) in (start..).step_by(8).zip(stack) {
-            if let Some(to) = new(u64::from_le_bytes(*bytes)) {
+            let Some(to) = new(u64::from_le_bytes(*bytes)) else {
+                continue;
+            };
+            let mut now = [0; 8];
+            if program.read(at, &mut now).is_ok() && now == *bytes {
                 // Without it, frees of that thread are missed.
                 let _ = program.write(at, &to.to_le_bytes());
             }

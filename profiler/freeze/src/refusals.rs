@@ -57,11 +57,12 @@ impl Status {
         Ok(Status::parse(&String::from_utf8_lossy(&text)))
     }
 
-    /// Returns the reason why a thread must make no call for us.
-    pub(crate) fn forbids_calls(&self) -> Option<&'static str> {
-        if self.has_filter {
+    /// Returns the reason why a thread must make no call for us. `is_forced` if a filter of system
+    /// calls is none.
+    pub(crate) fn forbids_calls(&self, is_forced: bool) -> Option<&'static str> {
+        if self.has_filter && !is_forced {
             Some(
-                "it has a filter of system calls (seccomp), which may kill it for the call that copies it",
+                "it has a filter of system calls (seccomp), which may kill it for a call that it does not expect",
             )
         } else if self.has_shadow_stack {
             Some("it has a shadow stack")
@@ -191,16 +192,16 @@ mod tests {
         assert_eq!(status, expected);
         assert!(
             status
-                .forbids_calls()
+                .forbids_calls(false)
                 .is_some_and(|why| why.contains("seccomp"))
         );
         let status = Status::parse("x86_Thread_features:\tshstk \nSeccomp:\t0\n");
         assert!(
             status
-                .forbids_calls()
+                .forbids_calls(false)
                 .is_some_and(|why| why.contains("shadow"))
         );
-        assert_eq!(Status::parse("Seccomp:\t0\n").forbids_calls(), None);
+        assert_eq!(Status::parse("Seccomp:\t0\n").forbids_calls(false), None);
     }
 
     #[test]

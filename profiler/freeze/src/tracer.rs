@@ -157,7 +157,7 @@ pub(crate) fn begin(process: u32, way: Way) -> Result<(Frozen, Held), Error> {
     let mut why_stopped = None;
     let mut at = None;
     if way == Way::Copy {
-        why_stopped = status.forbids_calls();
+        why_stopped = status.forbids_calls(false);
         if why_stopped.is_none() {
             at = program.instructions();
             why_stopped = at

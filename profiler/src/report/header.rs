@@ -154,7 +154,7 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
     if let Some(attached) = capture.attached {
         let text = match attached.in_use_bytes {
             Some(bytes) => format!(
-                "to the running program, which had {} in use then; those blocks are not recorded",
+                "to the running program, in which malloc had {} in use then; those blocks are not recorded",
                 Bytes(bytes)
             ),
             None => "to the running program; blocks from before are not recorded".to_owned(),

@@ -196,8 +196,11 @@ extern "C" fn heapglass_detach() -> c_int {
         return answer::NOTHING;
     };
     if !IS_ATTACHED.swap(false, AcqRel) {
-        // Somebody may have been interrupted before the recording began.
-        direct_back();
+        // Somebody may have been interrupted before the recording began. A program that was started
+        // with this library goes on recording.
+        if crate::begin::is_late() {
+            direct_back();
+        }
         return call.answer(answer::NOTHING, b"nobody is attached to the program");
     }
     let recording = Recording::current();

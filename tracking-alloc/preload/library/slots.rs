@@ -111,11 +111,7 @@ pub(crate) fn each_address(mut visit: impl FnMut(usize, usize)) {
         return;
     };
     for function in own.functions {
-        let [first, second] = function.elsewhere;
-        visit(first, function.own);
-        if second != first {
-            visit(second, function.own);
-        }
+        visit(function.elsewhere[0], function.own);
     }
 }
 
@@ -288,7 +284,12 @@ fn direct_calls_of(image: &Image, functions: &[inner::Function], way: Way) {
         let slot = (image.base + relocation.r_offset as usize) as *mut usize;
         // SAFETY: a slot of a loaded image.
         let current = unsafe { slot.read_volatile() };
-        let is_allocator = function.elsewhere.contains(&current);
+        // A library that calls libc past an allocator in front of it has blocks of libc's, which
+        // the allocator in front must not free.
+        let is_allocator = match crate::begin::is_late() {
+            true => current == function.elsewhere[0],
+            false => function.elsewhere.contains(&current),
+        };
         let is_unfilled = symbol.st_shndx == 0 && range.contains(&current);
         match way {
             Way::Here if function.own != 0 && (is_allocator || is_unfilled) => {
@@ -299,6 +300,9 @@ fn direct_calls_of(image: &Image, functions: &[inner::Function], way: Way) {
         }
     }
 }
+
+/// Fails for pages that are read-only, and changes nothing. Kernels before 5.14 do not know it.
+const MADV_POPULATE_WRITE: c_int = 23;
 
 /// Stores an address into a slot. The loader has made some slots read-only: those on whole pages of
 /// a range.
@@ -314,14 +318,17 @@ pub(crate) fn set(slot: *mut usize, address: usize, image: &Image) {
             && (down(start)..down(start + header.p_memsz as usize)).contains(&at)
     });
     let start = down(at) as *mut c_void;
-    // SAFETY: the page of a slot. Nothing is executed from it, and its protection is restored. The
-    // loader is locked, so no other thread does the same at once.
+    // SAFETY: the page of a slot. Nothing is executed from it, and its protection is restored. No
+    // other thread does the same at once, because the list of images is locked. Another thread may
+    // be loading the image: as long as the loader can write to the page, it stays writable, and the
+    // loader protects it.
     unsafe {
+        let is_protected = is_read_only && libc::madvise(start, page, MADV_POPULATE_WRITE) != 0;
         if is_read_only && libc::mprotect(start, page, libc::PROT_READ | libc::PROT_WRITE) != 0 {
             return;
         }
         slot.write_volatile(address);
-        if is_read_only {
+        if is_protected {
             libc::mprotect(start, page, libc::PROT_READ);
         }
     }

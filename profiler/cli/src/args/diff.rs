@@ -68,6 +68,10 @@ pub(crate) struct Diff {
     /// Treat only this crate as your own code; may be given several times
     #[arg(long, value_name = "CRATE")]
     pub(crate) own: Vec<String>,
+    /// Treat functions with this name as wrappers of an allocator, and charge their blocks to their
+    /// callers; may be given several times. `*` stands for any text
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) wrapper: Vec<String>,
     /// Print JSON instead of text
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) json: bool,

@@ -59,6 +59,7 @@ pub(super) fn run(args: &args::Diff) -> Result<(), Error> {
     let new = Side::open(&new, &symbols(args, &args.new_binary))?;
     let both = Symbols {
         own: args.own.clone(),
+        wrapper: args.wrapper.clone(),
         debug_dir: args.debug_dir.clone(),
         ..Symbols::default()
     };
@@ -135,6 +136,6 @@ fn symbols(args: &args::Diff, binary: &Option<PathBuf>) -> Symbols {
         binary: binary.clone(),
         debug_dir: args.debug_dir.clone(),
         own: args.own.clone(),
-        wrapper: Vec::new(),
+        wrapper: args.wrapper.clone(),
     }
 }

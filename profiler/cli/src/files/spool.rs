@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use heapglass_profiler::units::parse_bytes;
 use tracking_alloc_recording::{
     DEFAULT_MAX_BYTES, FIRST_SEGMENT_BYTES, HeaderValue, PathPiece, Recording, Writer,
-    literal_path, path_pieces,
+    literal_path, path_pieces, state,
 };
 
 use super::final_path::{copy_whole, first_free_path, make_way, move_to_free};
@@ -183,21 +183,25 @@ impl Spool {
         if self.keeps_replaced {
             return;
         }
-        let last: BTreeMap<u32, u64> = self
-            .claims
-            .iter()
-            .map(|claim| (claim.header.pid, claim.header.started_unix_ns))
-            .fold(BTreeMap::new(), |mut last, (pid, started)| {
-                let known = last.entry(pid).or_insert(started);
-                *known = started.max(*known);
-                last
-            });
+        // The number of a process may come again, and `exec` keeps its start.
+        let process = |header: &HeaderValue| {
+            let host = (header.boot_id, header.pid_namespace);
+            (host, header.pid, header.start_ticks)
+        };
+        let mut last = BTreeMap::new();
+        for claim in &self.claims {
+            let started = claim.header.started_unix_ns;
+            let known = last.entry(process(&claim.header)).or_insert(started);
+            *known = started.max(*known);
+        }
         self.claims.retain_mut(|claim| {
             let header = &claim.header;
             let is_replaced = last
-                .get(&header.pid)
+                .get(&process(header))
                 .is_some_and(|started| header.started_unix_ns < *started);
-            if !is_replaced || !allocated_little(&claim.source) {
+            // Those of programs that record themselves are what was asked for.
+            let is_wanted = !is_replaced || claim.rank.is_preferred();
+            if is_wanted || !was_left(&claim.source) || !allocated_little(&claim.source) {
                 return true;
             }
             claim.leave_path();
@@ -423,6 +427,11 @@ impl Drop for Spool {
 
 /// A program that only starts another one allocates less: bash needs some hundred KiB for a script.
 const LITTLE_BYTES: u64 = 2 << 20;
+
+/// Returns `true` if the program left a recording without finishing it, as by `exec`.
+fn was_left(path: &Path) -> bool {
+    Recording::open(path).is_ok_and(|recording| recording.header.state == state::RUNNING)
+}
 
 /// Returns `true` for the recording of a program that allocated next to nothing.
 fn allocated_little(path: &Path) -> bool {

@@ -215,7 +215,7 @@ fn a_tracer_that_is_killed_at_any_step_leaves_the_program_as_it_was() {
 fn a_program_with_a_filter_is_stopped_and_not_copied() {
     let mut program = Program::start(&["8", "seccomp"]);
     let status = Status::of(program.id(), program.id()).expect("a status");
-    assert!(status.forbids_calls().is_some());
+    assert!(status.forbids_calls(false).is_some());
     let frozen = match freeze(program.id(), Way::Copy) {
         Err(error @ (Error::Forbidden(_) | Error::Yama(_))) => return skipped(&error),
         frozen => frozen.expect("stopped"),

@@ -12,6 +12,8 @@ pub(super) struct Own {
     /// Names of the program's own crates (`my_app` or `my-app`). If empty, these are the crates
     /// whose sources lie outside registries, git checkouts and the toolchain.
     pub(super) crates: Vec<String>,
+    /// Names of functions that own their blocks, none of them of Rust.
+    pub(super) functions: Vec<String>,
     /// In a program without any Rust of its own the executable: its file name.
     pub(super) native: Option<String>,
     /// Patterns of the functions that own nothing.
@@ -24,7 +26,7 @@ impl Own {
     /// Returns `true` for a function that the user named as one that owns its blocks.
     pub(super) fn names(&self, function: &Function) -> bool {
         let is_name = |name: &String| *name == function.short || *name == function.name;
-        !function.parsed().is_rust() && self.crates.iter().any(is_name)
+        !function.parsed().is_rust() && self.functions.iter().any(is_name)
     }
 
     /// Returns `true` for a function that the user named as one that owns nothing.
@@ -55,7 +57,7 @@ pub(super) fn described(mut function: Function, own: &Own) -> Function {
     let hands_on = matches!(function.role, Role::Allocator | Role::Wrapper);
     if hands_on && function.origin != Origin::Std && own.names(&function) {
         function.role = Role::Plain;
-    } else if function.role == Role::Plain && own.is_wrapper(&function) {
+    } else if function.role == Role::Plain && !own.names(&function) && own.is_wrapper(&function) {
         function.role = Role::Wrapper;
     }
     if function.origin == Origin::Unresolved || function.origin == Origin::Native {

@@ -104,7 +104,12 @@ pub(super) fn of_stacks(profile: &mut Profile) {
 fn is_of_start_of_cpp(profile: &Profile, site: &Site) -> bool {
     let owner = site.owner.filter(|_| site.group == Some(Group::Runtime));
     let function = owner.and_then(|owner| profile.lookup(owner));
+    let is_loader = |id: &FrameId| {
+        let found = profile.lookup(*id);
+        found.is_some_and(|(_, function)| symbols::is_loader(function))
+    };
     function.is_some_and(|(_, function)| symbols::is_cpp_runtime(&function.krate))
+        && profile.innermost_first(site).any(|id| is_loader(&id))
 }
 
 /// Returns the number of frames without a name that are only on stacks of the start, given its

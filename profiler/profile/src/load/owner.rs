@@ -57,7 +57,7 @@ impl Claim {
                 .is_some_and(|interpreter| !interpreter.owns(&function.krate)),
             is_nameless: function.origin == Origin::Unresolved,
             is_cpp_runtime: symbols::is_cpp_runtime(&function.krate),
-            is_loader: function.name == "call_init" || function.name == "_dl_init",
+            is_loader: symbols::is_loader(function),
         }
     }
 
@@ -134,9 +134,11 @@ pub(super) fn owner(stack: &[Claim], shown: Range<usize>) -> (Option<usize>, Opt
     if asked.is_some_and(|asked| asked.asks_for_callers) {
         // What the run-time of C++ asks for before the program begins is nobody's: its pool for
         // exceptions.
-        let innermost = stack[..shown.end].iter().next_back();
-        let starts = |claim: &Claim| claim.is_loader;
-        if innermost.is_some_and(|claim| claim.is_cpp_runtime) && stack.iter().any(starts) {
+        let loader = stack[..shown.end].iter().rposition(|claim| claim.is_loader);
+        let since = loader.map(|loader| &stack[loader + 1..shown.end]);
+        if since.is_some_and(|since| {
+            !since.is_empty() && since.iter().all(|claim| claim.is_cpp_runtime)
+        }) {
             return (shown.clone().next_back(), Some(Group::Runtime));
         }
         let is_native = |claim: &Claim| matches!(claim.origin, Origin::Unresolved | Origin::Native);

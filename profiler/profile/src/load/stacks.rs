@@ -13,10 +13,10 @@ use super::walks::Walks;
 use super::{OpenOptions, arenas, losses, scope_tree};
 use crate::interned::Interned;
 use crate::profile::{
-    Contents, Folding, FrameId, Origin, Profile, ScopeKind, Site, Stack, StackNode, Stacks, TypeId,
-    Wrappers,
+    Contents, Folding, FrameId, Language, Origin, Profile, ScopeKind, Site, Stack, StackNode,
+    Stacks, TypeId, Wrappers,
 };
-use crate::symbols::{Classifier, Interpreter, SourceFrame};
+use crate::symbols::{self, Classifier, Interpreter, SourceFrame};
 use crate::types::{ContentNames, Types};
 use std::mem::take;
 use std::sync::Arc;
@@ -263,15 +263,28 @@ fn own(
     let frames = names.symbols.frames.iter().zip(&recording.frames);
     let mut frames = (0..).zip(frames);
     let has_own = frames.any(is_own);
+    // A name is that of a function if there is one that is not of Rust.
+    let is_function = |name: &&String| {
+        let mut all = names.symbols.frames.iter().flatten();
+        all.any(|frame| {
+            let raw = frame.raw.as_deref().unwrap_or(&frame.function);
+            (*frame.function == ***name || raw == name.as_str())
+                && symbols::language(frame) != Language::Rust
+        })
+    };
+    let (functions, crates): (Vec<&String>, Vec<&String>) =
+        options.own.iter().partition(is_function);
+    let crates: Vec<String> = crates.into_iter().cloned().collect();
     let program = &profile.process.program;
     let interpreter = Interpreter::of(program);
     Own {
-        crates: [&options.own, &names.own, &profile.capture.own_crates]
+        crates: [&crates, &names.own, &profile.capture.own_crates]
             .into_iter()
             .find(|crates| !crates.is_empty())
             .cloned()
             .unwrap_or_default(),
         native: (!has_own && interpreter.is_none()).then(|| program.clone()),
+        functions: functions.into_iter().cloned().collect(),
         interpreter,
         wrappers: options.wrappers.clone(),
     }

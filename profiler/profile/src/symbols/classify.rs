@@ -298,7 +298,7 @@ pub(crate) fn unresolved(module: &str, offset: u64) -> Function {
 }
 
 /// The language of a function: that of its source file or of its linkage name.
-fn language(frame: &SourceFrame) -> Language {
+pub(crate) fn language(frame: &SourceFrame) -> Language {
     let file = frame.file.as_deref();
     let is_rust = file.is_some_and(|file| file.ends_with(".rs"))
         || match frame.raw.as_deref() {

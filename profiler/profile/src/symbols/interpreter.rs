@@ -1,6 +1,8 @@
 //! Programs that run the code of others: an interpreter, by the name of its executable. What it
 //! asks for, it asks for a library that it loaded, if one is on the stack.
 
+use crate::profile::{Function, Origin};
+
 /// The names of interpreters without their versions, and the libraries that they consist of.
 const INTERPRETERS: [(&str, &[&str]); 9] = [
     ("python", &["libpython"]),
@@ -42,6 +44,11 @@ const RUNTIME: [&str; 10] = [
 /// Returns `true` for the run-time library of C++, by its file name.
 pub(crate) fn is_cpp_runtime(image: &str) -> bool {
     image.starts_with("libstdc++.so")
+}
+
+/// Returns `true` for the functions of the loader that start libraries.
+pub(crate) fn is_loader(function: &Function) -> bool {
+    matches!(&*function.name, "call_init" | "_dl_init") && function.origin != Origin::User
 }
 
 /// An interpreter.

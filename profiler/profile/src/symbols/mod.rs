@@ -28,10 +28,10 @@ mod table;
 mod trim;
 mod wrappers;
 
-pub(crate) use classify::{Classifier, is_preload_library, unresolved};
+pub(crate) use classify::{Classifier, is_preload_library, language, unresolved};
 pub use dwarf::Slice;
 pub(crate) use error::Error;
-pub(crate) use interpreter::{Interpreter, is_cpp_runtime};
+pub(crate) use interpreter::{Interpreter, is_cpp_runtime, is_loader};
 pub use locate::hex_all;
 pub use module::{ThreadLocals, with_debug_information};
 pub(crate) use role::{is_handed_over, role};
