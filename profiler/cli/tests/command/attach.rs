@@ -146,7 +146,10 @@ fn a_running_program_is_recorded_to_the_block_from_attach_to_detach() {
     );
     // The blocks from before are said to be from before.
     let done_lines = done.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    for says in ["at detach ", "attached to the running program, which had "] {
+    for says in [
+        "at detach ",
+        "attached to the running program, in which malloc had ",
+    ] {
         assert!(done_lines.contains(says), "{}", done.stderr);
     }
     assert!(!done.stderr.contains("outside the program's allocator"));
@@ -165,6 +168,36 @@ fn a_running_program_is_recorded_to_the_block_from_attach_to_detach() {
         done.stderr
     );
     program.finish();
+}
+
+#[test]
+fn detach_does_nothing_to_a_program_that_was_started_with_heapglass() {
+    let place = Place::new();
+    let program = Program::start(&place, "million");
+    program.finish();
+    let mut command = place.heapglass(&["run", "-q", "--out", "a.hg", "--", "./million"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let input = child.stdin.take().unwrap();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    let mut program = Program {
+        child,
+        input,
+        output,
+    };
+    assert_eq!(program.line(), "ready\n");
+    wait_until("the recording", || place.path("a.hg").exists());
+    let done = place.run(&["detach", "million"]);
+    if is_refused(&done) {
+        return;
+    }
+    assert_eq!(done.status, Some(2), "{}", done.stderr);
+    let [bytes, live] = program.work();
+    program.finish();
+    // Every free after it is recorded.
+    let totals = &place.report("a.hg")["totals"];
+    assert_eq!(totals["freed_blocks"], 1_500_000, "{totals}");
+    assert_eq!(totals["freed_bytes"], bytes - live, "{totals}");
 }
 
 #[test]
