@@ -286,7 +286,7 @@ fn direct_calls_of(image: &Image, functions: &[inner::Function], way: Way) {
         let current = unsafe { slot.read_volatile() };
         // A library that calls libc past an allocator in front of it has blocks of libc's, which
         // the allocator in front must not free.
-        let is_allocator = match crate::begin::is_late() {
+        let is_allocator = match IS_ATTACHED.load(Relaxed) {
             true => current == function.elsewhere[0],
             false => function.elsewhere.contains(&current),
         };

@@ -54,6 +54,11 @@ fn packed(layout: Layout) -> *mut u8 {
     })
 }
 
+/// Makes the next packed block begin at a multiple of 8.
+pub(crate) fn align_packed() {
+    PACKED_USED.fetch_add(PACKED_USED.load(Relaxed).wrapping_neg() % 8, Relaxed);
+}
+
 fn is_packed(block: *mut u8) -> bool {
     (block as usize).wrapping_sub(PACKED.0.get() as usize) < size_of::<Packed>()
 }
