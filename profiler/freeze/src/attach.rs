@@ -29,13 +29,15 @@ pub fn detach(process: u32, is_forced: bool) -> Result<Answer, Error> {
 fn traced(work: impl FnOnce() -> Result<Answer, Error> + Send) -> Result<Answer, Error> {
     let blocked = crate::ptrace::Blocked::all();
     let done = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("tracer".to_owned());
-        let thread = thread.spawn_scoped(scope, work);
-        let thread = thread.map_err(|error| Error::Failed {
-            what: "start a thread",
-            error,
-        })?;
-        thread.join().unwrap_or(Err(Error::Late))
+        std::thread::Builder::new()
+            .name("tracer".to_owned())
+            .spawn_scoped(scope, work)
+            .map_err(|error| Error::Failed {
+                what: "start a thread",
+                error,
+            })?
+            .join()
+            .unwrap_or(Err(Error::Late))
     });
     drop(blocked);
     done

@@ -104,8 +104,9 @@ pub(crate) fn inject(process: u32, is_forced: bool, request: Request<'_>) -> Res
             return Err(Error::Sandboxed(why));
         }
     }
-    let at = program.instructions();
-    let at = at.ok_or(Error::NoGlibc { what: "unusual" })?;
+    let at = program
+        .instructions()
+        .ok_or(Error::NoGlibc { what: "unusual" })?;
     let (stopped, begun) = choose(&program, &status, &libraries)?;
     let mut calls = Calls::begin(&program, &status, &stopped, at, is_forced)?;
     let outcome = request_by(&mut calls, &libraries, request);

@@ -35,57 +35,68 @@ pub(crate) fn forget() {
     IS_BEHIND.store(false, Release);
 }
 
-/// Jumps to libc's function, which finds its caller by the return address: the caller's own paths
-/// for libraries and its namespace apply. A library with scopes of its own (`RTLD_DEEPBIND`), or
-/// any library if the loader prefers another `malloc`, is first loaded from here, so that its calls
-/// can be directed to this library.
-#[cfg(target_arch = "x86_64")]
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-unsafe extern "C" fn dlopen() {
-    std::arch::naked_asm!(
-        "push rdi", "push rsi", "sub rsp, 8",
-        "call {open}",
-        "add rsp, 8", "pop rsi", "pop rdi",
-        "test rax, rax",
-        "je 2f",
-        "ret",
-        "2:",
-        "jmp qword ptr [rip + {dlopen}]",
-        dlopen = sym DLOPEN,
-        open = sym open,
-    )
+/// Defines a function that calls another one with its two arguments, returns what that returns, and
+/// jumps to libc's function with the same arguments if it is null. libc finds its caller by the
+/// return address.
+macro_rules! asks_first {
+    ($(#[$attribute:meta])* fn $name:ident { $asked:ident, else $libc:ident }) => {
+        $(#[$attribute])*
+        #[cfg(target_arch = "x86_64")]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            std::arch::naked_asm!(
+                "push rdi", "push rsi", "sub rsp, 8",
+                "call {asked}",
+                "add rsp, 8", "pop rsi", "pop rdi",
+                "test rax, rax",
+                "je 2f",
+                "ret",
+                "2:",
+                "jmp qword ptr [rip + {libc}]",
+                asked = sym $asked,
+                libc = sym $libc,
+            )
+        }
+
+        $(#[$attribute])*
+        #[cfg(target_arch = "aarch64")]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            std::arch::naked_asm!(
+                "stp x29, x30, [sp, #-32]!",
+                "stp x0, x1, [sp, #16]",
+                "bl {asked}",
+                "cbz x0, 1f",
+                "ldp x29, x30, [sp], #32",
+                "ret",
+                "1:",
+                "ldp x0, x1, [sp, #16]",
+                "ldp x29, x30, [sp], #32",
+                "adrp x16, {libc}",
+                "ldr x16, [x16, :lo12:{libc}]",
+                "br x16",
+                asked = sym $asked,
+                libc = sym $libc,
+            )
+        }
+    };
 }
 
-/// Does the same as on x86-64.
-#[cfg(target_arch = "aarch64")]
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-unsafe extern "C" fn dlopen() {
-    std::arch::naked_asm!(
-        "stp x29, x30, [sp, #-32]!",
-        "stp x0, x1, [sp, #16]",
-        "bl {open}",
-        "cbz x0, 1f",
-        "ldp x29, x30, [sp], #32",
-        "ret",
-        "1:",
-        "ldp x0, x1, [sp, #16]",
-        "ldp x29, x30, [sp], #32",
-        "adrp x16, {dlopen}",
-        "ldr x16, [x16, :lo12:{dlopen}]",
-        "br x16",
-        dlopen = sym DLOPEN,
-        open = sym open,
-    )
+asks_first! {
+    /// Jumps to libc's function, which finds its caller by the return address: the caller's own
+    /// paths for libraries and its namespace apply. A library with scopes of its own
+    /// (`RTLD_DEEPBIND`), or any library if the loader prefers another `malloc`, is first loaded
+    /// from here, so that its calls can be directed to this library.
+    #[unsafe(no_mangle)]
+    fn dlopen { open, else DLOPEN }
 }
 
 /// Loads a library whose calls must be directed to this one. Returns null for all others, and if it
 /// is not found: libc then looks for it in the place of the caller.
 ///
-/// Where a name leads depends on the caller (its `RUNPATH` and `$ORIGIN`) unless it is a path. Such
-/// libraries are loaded by libc, and their calls are directed here when one of their functions is
-/// looked up.
+/// A name that is not a path means another file for each caller (`RUNPATH` and `$ORIGIN`). So libc
+/// loads these libraries, and their calls are directed here when one of their functions is looked
+/// up.
 unsafe extern "C" fn open(file: *const c_char, flags: c_int) -> *mut c_void {
     prepare();
     heapglass_recorder::code_changes();
@@ -124,45 +135,10 @@ unsafe extern "C" fn look_up(handle: *mut c_void, name: *const c_char) -> *mut c
     std::ptr::with_exposed_provenance_mut(own.unwrap_or(0))
 }
 
-/// Called instead of libc's `dlsym` through slots only: by its own name, the look-ups of this
-/// library would arrive here. libc's function finds its caller by the return address.
-#[cfg(target_arch = "x86_64")]
-#[unsafe(naked)]
-unsafe extern "C" fn dlsym_here() {
-    std::arch::naked_asm!(
-        "push rdi", "push rsi", "sub rsp, 8",
-        "call {look_up}",
-        "add rsp, 8", "pop rsi", "pop rdi",
-        "test rax, rax",
-        "je 2f",
-        "ret",
-        "2:",
-        "jmp qword ptr [rip + {dlsym}]",
-        dlsym = sym DLSYM,
-        look_up = sym look_up,
-    )
-}
-
-/// Does the same as on x86-64.
-#[cfg(target_arch = "aarch64")]
-#[unsafe(naked)]
-unsafe extern "C" fn dlsym_here() {
-    std::arch::naked_asm!(
-        "stp x29, x30, [sp, #-32]!",
-        "stp x0, x1, [sp, #16]",
-        "bl {look_up}",
-        "cbz x0, 1f",
-        "ldp x29, x30, [sp], #32",
-        "ret",
-        "1:",
-        "ldp x0, x1, [sp, #16]",
-        "ldp x29, x30, [sp], #32",
-        "adrp x16, {dlsym}",
-        "ldr x16, [x16, :lo12:{dlsym}]",
-        "br x16",
-        dlsym = sym DLSYM,
-        look_up = sym look_up,
-    )
+asks_first! {
+    /// Called instead of libc's `dlsym` through slots only: by its own name, the look-ups of this
+    /// library would arrive here. libc's function finds its caller by the return address.
+    fn dlsym_here { look_up, else DLSYM }
 }
 
 #[unsafe(no_mangle)]

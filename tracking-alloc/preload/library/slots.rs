@@ -286,10 +286,9 @@ fn direct_calls_of(image: &Image, functions: &[inner::Function], way: Way) {
         let current = unsafe { slot.read_volatile() };
         // A library that calls libc past an allocator in front of it has blocks of libc's, which
         // the allocator in front must not free.
-        let is_allocator = match IS_ATTACHED.load(Relaxed) {
-            true => current == function.elsewhere[0],
-            false => function.elsewhere.contains(&current),
-        };
+        let in_front = function.elsewhere[0];
+        let is_allocator = current == in_front
+            || !IS_ATTACHED.load(Relaxed) && function.elsewhere.contains(&current);
         let is_unfilled = symbol.st_shndx == 0 && range.contains(&current);
         match way {
             Way::Here if function.own != 0 && (is_allocator || is_unfilled) => {

@@ -57,10 +57,12 @@ mod linux {
             )));
         }
         let library = preload::library().map_err(Error::misuse)?;
-        let wanted = args.output.clone();
-        let wanted = wanted.unwrap_or_else(|| PathBuf::from(format!("{name}-{process}.hg")));
-        let wanted = std::path::absolute(&wanted)
-            .map_err(Error::wrap(format!("cannot use {}", wanted.display())))?;
+        let output = args
+            .output
+            .clone()
+            .unwrap_or_else(|| PathBuf::from(format!("{name}-{process}.hg")));
+        let wanted = std::path::absolute(&output)
+            .map_err(Error::wrap(format!("cannot use {}", output.display())))?;
         let settings = Settings {
             library: &library,
             recording: wanted.as_os_str().as_bytes(),
@@ -71,8 +73,10 @@ mod linux {
         };
         let stays = args.duration.is_some() || stdin().is_terminal() && stderr().is_terminal();
         // A signal during the call must not leave the program recorded without anybody knowing.
-        let signals = stays.then(|| leftovers::catch(&ENDING)).transpose();
-        let mut signals = signals.map_err(Error::wrap("cannot catch signals"))?;
+        let mut signals = stays
+            .then(|| leftovers::catch(&ENDING))
+            .transpose()
+            .map_err(Error::wrap("cannot catch signals"))?;
         if stays {
             leave_signals();
         }
@@ -216,8 +220,8 @@ mod linux {
 
         /// Ends the recording, and prints a summary.
         fn detach(&self, is_forced: bool, took: Duration) -> Result<(), Error> {
-            let answer = inject::detach(self.process, is_forced);
-            let answer = answer.map_err(|error| self.refused(error))?;
+            let answer =
+                inject::detach(self.process, is_forced).map_err(|error| self.refused(error))?;
             let path = self.keep(self.path_of(answer, |_| ())?);
             self.summarize(&path, took, true);
             Ok(())

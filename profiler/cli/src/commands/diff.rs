@@ -57,12 +57,7 @@ pub(super) fn run(args: &args::Diff) -> Result<(), Error> {
     let output = Output::open(&args.output, &inputs)?;
     let base = Side::open(&base, &symbols(args, &args.base_binary))?;
     let new = Side::open(&new, &symbols(args, &args.new_binary))?;
-    let both = Symbols {
-        own: args.own.clone(),
-        wrapper: args.wrapper.clone(),
-        debug_dir: args.debug_dir.clone(),
-        ..Symbols::default()
-    };
+    let both = symbols(args, &None);
     if !is_held {
         no_effect::warn_of_rows(by, measure, Frames::Folded, &both);
     }

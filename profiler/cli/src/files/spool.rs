@@ -201,7 +201,7 @@ impl Spool {
                 .is_some_and(|started| header.started_unix_ns < *started);
             // Those of programs that record themselves are what was asked for.
             let is_wanted = !is_replaced || claim.rank.is_preferred();
-            if is_wanted || !was_left(&claim.source) || !allocated_little(&claim.source) {
+            if is_wanted || !left_with_little(&claim.source) {
                 return true;
             }
             claim.leave_path();
@@ -428,14 +428,11 @@ impl Drop for Spool {
 /// A program that only starts another one allocates less: bash needs some hundred KiB for a script.
 const LITTLE_BYTES: u64 = 2 << 20;
 
-/// Returns `true` if the program left a recording without finishing it, as by `exec`.
-fn was_left(path: &Path) -> bool {
-    Recording::open(path).is_ok_and(|recording| recording.header.state == state::RUNNING)
-}
-
-/// Returns `true` for the recording of a program that allocated next to nothing.
-fn allocated_little(path: &Path) -> bool {
-    let Ok(recording) = Recording::open(path) else {
+/// Returns `true` for the recording of a program that allocated next to nothing, and left it without
+/// finishing it, as by `exec`.
+fn left_with_little(path: &Path) -> bool {
+    let recording = Recording::open(path).ok();
+    let Some(recording) = recording.filter(|of| of.header.state == state::RUNNING) else {
         return false;
     };
     let lanes = recording.lanes.iter();

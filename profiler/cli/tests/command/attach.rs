@@ -50,13 +50,21 @@ struct Program {
 }
 
 impl Program {
-    fn start(place: &Place, name: &str) -> Program {
+    fn build(place: &Place, name: &str) {
         std::fs::write(place.path("million.c"), PROGRAM).unwrap();
         let mut compiler = Command::new("cc");
         let flags = ["-O1", "-fno-builtin", "-pthread", "million.c", "-o", name];
         let built = compiler.current_dir(place.root()).args(flags).status();
         assert!(built.unwrap().success());
-        let mut command = Command::new(place.path(name));
+    }
+
+    fn start(place: &Place, name: &str) -> Program {
+        Program::build(place, name);
+        Program::started(Command::new(place.path(name)))
+    }
+
+    /// Starts a command and waits until the program is ready.
+    fn started(mut command: Command) -> Program {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let input = child.stdin.take().unwrap();
@@ -173,19 +181,9 @@ fn a_running_program_is_recorded_to_the_block_from_attach_to_detach() {
 #[test]
 fn detach_does_nothing_to_a_program_that_was_started_with_heapglass() {
     let place = Place::new();
-    let program = Program::start(&place, "million");
-    program.finish();
-    let mut command = place.heapglass(&["run", "-q", "--out", "a.hg", "--", "./million"]);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let input = child.stdin.take().unwrap();
-    let output = BufReader::new(child.stdout.take().unwrap());
-    let mut program = Program {
-        child,
-        input,
-        output,
-    };
-    assert_eq!(program.line(), "ready\n");
+    Program::build(&place, "million");
+    let words = ["run", "-q", "--out", "a.hg", "--", "./million"];
+    let mut program = Program::started(place.heapglass(&words));
     wait_until("the recording", || place.path("a.hg").exists());
     let done = place.run(&["detach", "million"]);
     if is_refused(&done) {

@@ -167,12 +167,15 @@ __attribute__((noinline)) void *scanner_table(int n) { return malloc(n * 1000); 
     );
     assert_eq!(bytes("scanner_table"), 5_000_000, "{owned:?}");
     let modules = rows(&place, &["--by", "module"]);
-    let of_library = modules.iter().find(|row| {
-        let key = row["key"].as_str();
-        key.is_some_and(|key| key.ends_with("/program"))
-    });
-    let of_library = of_library.expect("a row of the library")["total_bytes"].as_u64();
-    assert_eq!(of_library, Some(words + 5_000_000), "{modules:?}");
+    let of_library = modules
+        .iter()
+        .find(|row| {
+            let key = row["key"].as_str();
+            key.is_some_and(|key| key.ends_with("/program"))
+        })
+        .expect("a row of the library");
+    let bytes = of_library["total_bytes"].as_u64();
+    assert_eq!(bytes, Some(words + 5_000_000), "{modules:?}");
 }
 
 #[test]

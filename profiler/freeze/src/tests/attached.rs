@@ -3,7 +3,7 @@
 use super::{Program, UNDISTURBED, is_refused, killed};
 use crate::inject::{Request, inject};
 use crate::{Error, Settings, attach, detach};
-use heapglass_limits::Command;
+use heapglass_limits::{Command, rounds};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -21,12 +21,6 @@ fn library(folder: &Path) -> Option<PathBuf> {
     let path = folder.join("libheapglass_preload.so");
     fs::write(&path, bytes).expect("the library is written");
     Some(path)
-}
-
-/// Returns the number of rounds, which the long variant sets.
-fn rounds(default: u32) -> u32 {
-    let rounds = std::env::var("HEAPGLASS_ATTACH_ROUNDS");
-    rounds.map_or(default, |rounds| rounds.parse().expect("a number"))
 }
 
 fn settings<'a>(library: &'a Path, recording: &'a Path, samples: bool) -> Settings<'a> {
@@ -51,7 +45,7 @@ fn a_program_that_is_recorded_again_and_again_does_not_notice() {
         if is_refused(&program) {
             return;
         }
-        for round in 0..rounds(20) {
+        for round in 0..rounds(20, 200) {
             let recording = folder.path().join(format!("{}-{round}.hg", words[0]));
             let settings = settings(&library, &recording, round % 2 == 0);
             let answer = attach(program.id(), &settings).expect("attached");
@@ -120,7 +114,7 @@ fn a_command_that_is_killed_at_any_step_leaves_the_program_alive() {
         }
         let process = program.id();
         let (mut step, mut kills) = (1, 0);
-        while step < rounds(120) {
+        while step < rounds(120, 200) as u32 {
             let recording = folder.path().join(format!("{}-{step}.hg", words[0]));
             let library = library.clone();
             let tracer = move || {

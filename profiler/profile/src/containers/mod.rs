@@ -132,6 +132,30 @@ pub struct ContainerType {
 }
 
 impl ContainerType {
+    /// Returns a map of C++ whose entries lie in a tree or table with one of these names.
+    const fn map_of_cpp(path: &'static str, below: &'static [&'static str]) -> ContainerType {
+        ContainerType {
+            stacks: Stacks {
+                below,
+                parameters: 2,
+                element: Element::Entry,
+                ..Stacks::of_one_argument()
+            },
+            ..ContainerType::new(path, TypeKind::Map)
+        }
+    }
+
+    /// Returns a set of C++, which has no values but is otherwise a map.
+    const fn set_of_cpp(path: &'static str, below: &'static [&'static str]) -> ContainerType {
+        ContainerType {
+            stacks: Stacks {
+                below,
+                ..Stacks::of_one_argument()
+            },
+            ..ContainerType::new(path, TypeKind::Map)
+        }
+    }
+
     /// Returns a container of which only the name and the kind are known.
     const fn new(path: &'static str, kind: TypeKind) -> ContainerType {
         ContainerType {

@@ -1,35 +1,13 @@
 //! `std::map`, `std::set` and those with equal keys: a tree with a node for each entry.
 
-use super::{ContainerType, Element, Stacks, TypeKind};
+use super::ContainerType;
 
 pub(super) static CONTAINERS: &[&ContainerType] = &[&MAP, &MULTIMAP, &SET, &MULTISET];
 
 /// The tree does not tell maps from sets, nor does libc++'s.
 const TREE: &[&str] = &["std::_Rb_tree", "std::__tree", "std::__map_value_compare"];
 
-const fn map(path: &'static str) -> ContainerType {
-    ContainerType {
-        stacks: Stacks {
-            below: TREE,
-            parameters: 2,
-            element: Element::Entry,
-            ..Stacks::of_one_argument()
-        },
-        ..ContainerType::new(path, TypeKind::Map)
-    }
-}
-
-const fn set(path: &'static str) -> ContainerType {
-    ContainerType {
-        stacks: Stacks {
-            below: TREE,
-            ..Stacks::of_one_argument()
-        },
-        ..ContainerType::new(path, TypeKind::Map)
-    }
-}
-
-static MAP: ContainerType = map("std::map");
-static MULTIMAP: ContainerType = map("std::multimap");
-static SET: ContainerType = set("std::set");
-static MULTISET: ContainerType = set("std::multiset");
+static MAP: ContainerType = ContainerType::map_of_cpp("std::map", TREE);
+static MULTIMAP: ContainerType = ContainerType::map_of_cpp("std::multimap", TREE);
+static SET: ContainerType = ContainerType::set_of_cpp("std::set", TREE);
+static MULTISET: ContainerType = ContainerType::set_of_cpp("std::multiset", TREE);

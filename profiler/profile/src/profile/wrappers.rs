@@ -136,7 +136,7 @@ fn caller_of_wrapper(profile: &Profile, site: &Site) -> Option<FrameId> {
     shown[..at].iter().rev().find(may_own).copied()
 }
 
-/// What the stacks say of a function that asked the allocator.
+/// The callers and the places of a function that asked the allocator, from all stacks.
 #[derive(Default)]
 struct Asking<'a> {
     callers: FxHashSet<FunctionId>,

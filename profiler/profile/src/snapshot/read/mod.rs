@@ -342,7 +342,6 @@ pub(super) fn read(
         reader.ready_blocks();
     }
     reader.own_boxed_slices();
-    reader.keep_those_being_dropped();
     reader.own_by_weak();
     reader.lower_weak();
     reader.keep_values_beyond();

@@ -6,10 +6,7 @@ use super::{REFERS, Reader, clear_bit};
 impl Reader<'_> {
     /// Takes the blocks to which a stack points out of those whose value was dropped: while a value
     /// is being dropped, its counts are the same, and the functions that drop it point to it.
-    pub(super) fn keep_those_being_dropped(&mut self) {
-        if self.has_no_dropped() {
-            return;
-        }
+    fn keep_those_being_dropped(&mut self) {
         for (node, root) in (self.heap.len()..).zip(self.heap.roots()) {
             let mut position = self.contents.starts[node];
             while root.kind == RootKind::Stack
@@ -24,9 +21,10 @@ impl Reader<'_> {
     /// Makes owners of the pointers to blocks whose value was dropped: all are `Weak`, and keep the
     /// block. What lies on stacks may be older.
     pub(super) fn own_by_weak(&mut self) {
-        if self.has_no_dropped() {
+        if self.contents.dropped.iter().all(|bits| *bits == 0) {
             return;
         }
+        self.keep_those_being_dropped();
         let roots = self.heap.roots().iter();
         let is_root_in_use =
             roots.map(|root| matches!(root.kind, RootKind::Segment | RootKind::ThreadLocals));
@@ -40,9 +38,5 @@ impl Reader<'_> {
                 position = next;
             }
         }
-    }
-
-    fn has_no_dropped(&self) -> bool {
-        self.contents.dropped.iter().all(|bits| *bits == 0)
     }
 }
