@@ -1,12 +1,10 @@
 //! One loaded profile with the look-ups of the views. Never panics on invalid ids in a profile, but
 //! returns `None`.
 
-use std::any::Any;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::panic::resume_unwind;
+use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
 
 use heapglass_profiler::advice::{Finding, advise};
@@ -23,6 +21,7 @@ use heapglass_profiler::profile::{
 use heapglass_profiler::table::{By, Detail, Row, rows};
 use heapglass_profiler::units::{Bytes, printable};
 
+use super::answers::{Answers, Elsewhere};
 use super::base::Base;
 use super::prompt::Pattern;
 use crate::text::clean;
@@ -31,17 +30,16 @@ use crate::text::clean;
 type RowsKey = (By, Measure, Frames);
 
 /// The rows, in the order of the report.
-type Rows = Arc<Vec<Arc<Row>>>;
+type Rows = Vec<Arc<Row>>;
 
 /// A profile, with look-ups shared by the views. Created on the loader's thread.
 #[derive(Debug, Default)]
 pub(crate) struct Data {
     pub(crate) profile: Profile,
-    /// A call tree that was built on the loader's thread, for the flamegraph to take.
-    tree: Mutex<Option<(CallTreeOptions, CallTree)>>,
-    /// The last rows of each grouping. Keeping the rows of every measure would multiply the memory
-    /// of a large recording.
-    rows: Mutex<HashMap<By, (RowsKey, Rows)>>,
+    /// A call tree for the flamegraph to take. The loader's thread builds the first one.
+    trees: Answers<(), CallTreeOptions, CallTree>,
+    /// The last rows of each grouping.
+    rows: Answers<By, RowsKey, Rows>,
     histories: OnceLock<Vec<Vec<Point>>>,
     phase_spans: OnceLock<Vec<PhaseSpan>>,
     /// `true` if the functions have no names yet. A profile with the same figures and names
@@ -50,43 +48,18 @@ pub(crate) struct Data {
     /// The recording to compare with.
     pub(crate) base: Option<Arc<Base>>,
     /// The rows of the base that belong to those of the profile.
-    beside: Mutex<HashMap<RowsKey, Arc<Beside>>>,
+    beside: Answers<RowsKey, (), Beside>,
     /// Warnings about the comparison and about the base, one sentence each; empty without a base.
     pub(crate) warnings: Vec<String>,
-    leaks: OnceLock<Leaks>,
-    /// The findings without small ones, and all of them.
-    findings: [OnceLock<Vec<Finding>>; 2],
+    leaks: Answers<(), (), Leaks>,
+    /// The findings without small ones, and all of them (`true`).
+    findings: Answers<bool, (), Vec<Finding>>,
     /// The allocations of each owner of a running program.
     allocated: Option<Allocated>,
     /// The allocations of each owner for each second since the previous profile.
     rates: Option<HashMap<String, Rate>>,
-    /// Called after each job of another thread, with its panic if it panicked; not set for small
-    /// profiles and in tests, where everything is computed when it is asked for.
-    done: OnceLock<Arc<Done>>,
-    /// `true` while another thread computes something.
-    is_busy: AtomicBool,
+    pub(super) elsewhere: Elsewhere,
 }
-
-/// A function that tells the main loop that a job is done.
-pub(crate) struct Done(Box<dyn Fn(Result<(), String>) + Send + Sync>);
-
-impl std::fmt::Debug for Done {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Done")
-    }
-}
-
-/// Returns the message of a panic.
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied());
-    text.unwrap_or("no message").to_owned()
-}
-
-/// The number of sites from which rows and trees are computed on another thread.
-pub(super) const LARGE: usize = 50_000;
 
 /// Returns the profile as the second side of a comparison.
 fn shown(profile: &Profile) -> Recording<'_> {
@@ -196,32 +169,15 @@ impl Data {
     }
 
     /// Returns the live blocks, with what grew. `None` while another thread computes them.
-    pub(crate) fn leaks(self: &Arc<Self>) -> Option<&Leaks> {
-        let compute = |data: &Data| leaks(&data.profile);
-        let is_known = self.leaks.get().is_some();
-        let later = move |data: &Data| _ = data.leaks.get_or_init(|| compute(data));
-        if !is_known && self.start(later) {
-            return None;
-        }
-        Some(self.leaks.get_or_init(|| compute(self)))
+    pub(crate) fn leaks(self: &Arc<Self>) -> Option<Arc<Leaks>> {
+        self.ask(|data| &data.leaks, ((), ()), |data| leaks(&data.profile))
     }
 
     /// Returns the findings; with `has_all`, including small ones. `None` while another thread
     /// computes them.
-    pub(crate) fn findings(self: &Arc<Self>, has_all: bool) -> Option<&[Finding]> {
-        let [large, all] = &self.findings;
-        let is_known = if has_all { all } else { large }.get().is_some();
-        let later = move |data: &Data| _ = data.all_findings(has_all);
-        if !is_known && self.start(later) {
-            return None;
-        }
-        Some(self.all_findings(has_all))
-    }
-
-    fn all_findings(&self, has_all: bool) -> &[Finding] {
-        let [large, all] = &self.findings;
-        let findings = if has_all { all } else { large };
-        findings.get_or_init(|| advise(&self.profile, has_all))
+    pub(crate) fn findings(self: &Arc<Self>, has_all: bool) -> Option<Arc<Vec<Finding>>> {
+        let find = move |data: &Data| advise(&data.profile, has_all);
+        self.ask(|data| &data.findings, (has_all, ()), find)
     }
 
     /// Explains how to get a snapshot, if there is none.
@@ -247,97 +203,29 @@ impl Data {
             measure,
             per: None,
         };
-        let make = || Arc::new(Beside::new(&base.profile, &self.profile, options, frames));
-        // A thread that panicked while computing rows left none behind.
-        let mut made = (self.beside.lock()).unwrap_or_else(|poisoned| poisoned.into_inner());
-        Some(Arc::clone(made.entry(key).or_insert_with(make)))
-    }
-
-    /// Makes rows and trees of a large profile be computed on other threads from now on. `done`
-    /// is called there when they are known, or with the message of a panic.
-    pub(crate) fn compute_elsewhere(
-        &self,
-        done: impl Fn(Result<(), String>) + Send + Sync + 'static,
-    ) {
-        if self.profile.sites().len() >= LARGE {
-            // It is set once, by the loader.
-            let _ = self.done.set(Arc::new(Done(Box::new(done))));
-        }
-    }
-
-    /// Returns `true` if rows and trees are computed on other threads.
-    pub(crate) fn computes_elsewhere(&self) -> bool {
-        self.done.get().is_some()
-    }
-
-    /// Returns `true` while another thread computes what a view has asked for.
-    pub(crate) fn is_computing(&self) -> bool {
-        self.is_busy.load(Ordering::Acquire)
-    }
-
-    /// Starts a thread that does `work`. Returns `false` if the caller has to do it.
-    ///
-    /// Only one thread works at a time, because results may take much memory. While it does, this
-    /// does nothing: the view is refreshed when the thread is done, and asks again for what it then
-    /// needs.
-    pub(crate) fn start(self: &Arc<Self>, work: impl FnOnce(&Data) + Send + 'static) -> bool {
-        let Some(done) = self.done.get().cloned() else {
-            return false;
-        };
-        if self.is_busy.swap(true, Ordering::AcqRel) {
-            return true;
-        }
-        let data = Arc::clone(self);
-        let work = move || {
-            let result = catch_unwind(AssertUnwindSafe(|| work(&data)));
-            data.is_busy.store(false, Ordering::Release);
-            (done.0)(result.map_err(|panic| panic_text(&*panic)));
-        };
-        let thread = Builder::new().name("heapglass-compute".into());
-        let has_started = thread.spawn(work).is_ok();
-        if !has_started {
-            self.is_busy.store(false, Ordering::Release);
-        }
-        has_started
+        let make = || Beside::new(&base.profile, &self.profile, options, frames);
+        Some(self.beside.now(key, (), make))
     }
 
     /// Returns the rows if they are known; else they are computed on another thread, if the profile
     /// is large, or now.
-    pub(crate) fn rows_or_none(self: &Arc<Self>, key: RowsKey) -> Option<Rows> {
-        let known = {
-            // The lock is never held while rows are computed.
-            let made = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-            made.get(&key.0)
-                .filter(|(known, _)| *known == key)
-                .map(|(_, rows)| Arc::clone(rows))
-        };
-        match known {
-            Some(rows) => Some(rows),
-            None if self.start(move |data| drop(data.rows(key))) => None,
-            None => Some(self.rows(key)),
-        }
+    pub(crate) fn rows_or_none(self: &Arc<Self>, key: RowsKey) -> Option<Arc<Rows>> {
+        self.ask(
+            |data| &data.rows,
+            (key.0, key),
+            move |data| data.make_rows(key),
+        )
     }
 
     /// Returns the rows of the profile as in the report. Computes them unless they are the last
     /// ones of their grouping.
-    pub(crate) fn rows(&self, key: RowsKey) -> Rows {
-        let (by, measure, frames) = key;
-        let make = || {
-            let rows = rows(&self.profile, by, measure, frames).into_iter();
-            Arc::new(rows.map(Arc::new).collect())
-        };
-        // A thread that panicked while computing rows left none behind. The lock is not held while
-        // they are computed, because the thread that reads keys must not wait for it.
-        let lock = || self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = lock()
-            .get(&by)
-            .map(|(known, rows)| (*known, Arc::clone(rows)));
-        if let Some((_, rows)) = last.filter(|(known, _)| *known == key) {
-            return rows;
-        }
-        let rows: Rows = make();
-        lock().insert(by, (key, Arc::clone(&rows)));
-        rows
+    pub(crate) fn rows(&self, key: RowsKey) -> Arc<Rows> {
+        self.rows.now(key.0, key, || self.make_rows(key))
+    }
+
+    fn make_rows(&self, (by, measure, frames): RowsKey) -> Rows {
+        let rows = rows(&self.profile, by, measure, frames).into_iter();
+        rows.map(Arc::new).collect()
     }
 
     /// Creates the data with the tree that will probably be shown. Slow, so it must not run on the
@@ -357,9 +245,7 @@ impl Data {
             tree
         });
         let data = Data::new(profile, base);
-        if let Ok(mut slot) = data.tree.lock() {
-            *slot = Some((options, tree));
-        }
+        data.trees.keep((), options, tree);
         data
     }
 
@@ -370,33 +256,19 @@ impl Data {
         self: &Arc<Self>,
         options: CallTreeOptions,
         before: Option<Arc<CallTree>>,
-    ) -> Option<CallTree> {
-        let prepared = self
-            .tree
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        let (prepared, other) = match prepared {
-            Some((made, tree)) if made == options => (Some(tree), None),
-            other => (None, other),
-        };
-        if prepared.is_some() {
-            return prepared;
-        }
+    ) -> Option<Arc<CallTree>> {
         let build = move |data: &Data| {
-            drop((before, other));
-            let tree = CallTree::sorted(&data.profile, &options);
-            let slot = data.tree.lock();
-            *slot.unwrap_or_else(PoisonError::into_inner) = Some((options, tree));
+            drop(before);
+            CallTree::sorted(&data.profile, &options)
         };
-        if self.start(build) {
-            return None;
-        }
-        Some(CallTree::sorted(&self.profile, &options))
+        drop(self.ask(|data| &data.trees, ((), options), build)?);
+        // The view alone has the tree from now on, so that it can sort it.
+        let (_, tree) = self.trees.take(())?;
+        Some(tree)
     }
 
     /// Returns the rows by site. The view sorts them.
-    pub(crate) fn site_rows(&self) -> Rows {
+    pub(crate) fn site_rows(&self) -> Arc<Rows> {
         self.rows((By::Site, Measure::Peak, Frames::Folded))
     }
 
@@ -570,52 +442,4 @@ fn addresses<'a>(data: &'a Data, site: &'a Site) -> impl Iterator<Item = impl Pa
         let frame = data.frame(frame);
         frame.map(|frame| (frame.module, frame.offset, frame.line, frame.inlined))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::mpsc::channel;
-    use std::time::Duration;
-
-    #[test]
-    fn what_takes_long_is_computed_on_another_thread_and_is_the_same() {
-        let profile = heapglass_fixture::sized(LARGE as u32, 2);
-        let here = Arc::new(Data::new(profile.clone(), None));
-        let data = Arc::new(Data::new(profile, None));
-        let (done, finished) = channel();
-        data.compute_elsewhere(move |result| done.send(result).expect("the test waits"));
-        let key = (By::Crate, Measure::Total, Frames::Folded);
-        let options = CallTreeOptions::default();
-        let wait = || {
-            let result = finished.recv_timeout(Duration::from_secs(60));
-            result.expect("a job ends").expect("no panic");
-            assert!(!data.is_computing());
-        };
-        assert!(data.rows_or_none(key).is_none() && data.is_computing());
-        assert!(data.take_tree(options, None).is_none(), "one at a time");
-        wait();
-        assert!(data.take_tree(options, None).is_none() && data.is_computing());
-        wait();
-        let keys = |rows: Rows| rows.iter().map(|row| row.key.clone()).collect::<Vec<_>>();
-        let rows = data.rows_or_none(key).expect("computed");
-        assert_eq!(
-            keys(rows),
-            keys(here.rows_or_none(key).expect("computed at once"))
-        );
-        let tree = data.take_tree(options, None).expect("built");
-        let same = here.take_tree(options, None).expect("built at once");
-        assert_eq!(tree.ids().count(), same.ids().count());
-    }
-
-    #[test]
-    fn a_panic_of_a_job_ends_it_and_is_reported() {
-        let data = Arc::new(Data::new(heapglass_fixture::sized(LARGE as u32, 2), None));
-        let (done, finished) = channel();
-        data.compute_elsewhere(move |result| done.send(result).expect("the test waits"));
-        assert!(data.start(|_| panic!("out of luck")));
-        let result = finished.recv_timeout(Duration::from_secs(60));
-        assert_eq!(result.expect("the job ends"), Err("out of luck".to_owned()));
-        assert!(!data.is_computing());
-    }
 }

@@ -1,6 +1,7 @@
 //! The state of the UI: the loaded profile, the commands of keys, and the interface of the views.
 //! Imports no view and no drawing code.
 
+mod answers;
 mod base;
 mod command;
 mod context;
@@ -14,10 +15,11 @@ mod selection;
 mod source_line;
 mod view_id;
 
+pub(crate) use answers::panic_text;
 pub use base::Base;
 pub(crate) use command::{Command, Edit, Format};
 pub(crate) use context::{Context, Jump, Outcome};
-pub(crate) use data::{Data, have_same_nodes, panic_text};
+pub(crate) use data::{Data, have_same_nodes};
 pub(crate) use later::Later;
 pub(crate) use message::{Message, Order};
 pub(crate) use pointer::{Action, Pointer};

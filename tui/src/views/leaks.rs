@@ -280,7 +280,7 @@ impl View for LeakList {
         let leaks = cx.data.leaks();
         let mut lines = Lines::new(title, buffer);
         let found = self.found(cx).map(|found| format!("leaks › {found}"));
-        let text = found.unwrap_or_else(|| heading(cx.data, leaks));
+        let text = found.unwrap_or_else(|| heading(cx.data, leaks.as_deref()));
         lines.line(&clean(&text), theme::heading());
         let empty = if cx.data.is_computing() {
             "computing".to_owned()

@@ -2,7 +2,7 @@
 //! cursor on the timeline chooses the moment; a second one stays where the first one was. Rows are
 //! computed when something changes, never while drawing.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::growth::{Found, Grown, Growth, Moment, NO_MOMENTS, composition, growth};
@@ -15,7 +15,8 @@ use ratatui::style::Style;
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{
-    Action, Command, Context, Data, Jump, Outcome, Pattern, Pointer, Selection, SourceLine, ViewId,
+    Action, Command, Context, Data, Jump, Later, Outcome, Pattern, Pointer, Selection, SourceLine,
+    ViewId,
 };
 use crate::text::{clean, fit_middle, fit_owner, fit_path};
 use crate::theme;
@@ -61,8 +62,9 @@ pub(crate) struct Time {
     made_of: Option<Arc<Data>>,
     /// The data and the key of the rows in the list.
     shown: Option<(Arc<Data>, Key)>,
-    /// The rows that another thread has computed.
-    made: Arc<Mutex<Option<Made>>>,
+    /// The data and the key of the rows that were asked for last.
+    asked: Option<(Arc<Data>, Key)>,
+    made: Later<Made>,
 }
 
 /// A moment, the earlier one that it is compared with, and the grouping.
@@ -71,15 +73,13 @@ type Key = (Moment, Option<Moment>, By);
 /// The rows of a moment, or of the growth between two.
 #[derive(Debug)]
 struct Made {
-    data: Arc<Data>,
-    key: Key,
     title: String,
     figures: String,
     lines: Vec<Arc<Line>>,
 }
 
 impl Made {
-    fn new(data: Arc<Data>, key: Key) -> Made {
+    fn new(data: &Data, key: Key) -> Made {
         let profile = &data.profile;
         let (moment, from, by) = key;
         let compared =
@@ -91,30 +91,26 @@ impl Made {
                     growth.from.text(profile),
                     growth.to.text(profile)
                 ),
-                growth_text(&data, growth),
+                growth_text(data, growth),
                 grown_lines(growth),
             ),
             Some(Err(error)) => (error.clone(), String::new(), Vec::new()),
             None => (
                 moment.name(profile),
-                moment_text(&data, moment),
-                lines_at(&data, moment, by),
+                moment_text(data, moment),
+                lines_at(data, moment, by),
             ),
         };
         Made {
             title,
             figures,
             lines: lines.into_iter().map(Arc::new).collect(),
-            key,
-            data,
         }
     }
 
     /// Returns a moment without rows, which is shown while they are computed.
     fn empty(data: &Arc<Data>, key: Key) -> Made {
         Made {
-            data: Arc::clone(data),
-            key,
             title: key.0.name(&data.profile),
             figures: "computing".to_owned(),
             lines: Vec::new(),
@@ -172,6 +168,7 @@ impl Time {
         let [_, _, table, _] = panes(cx, cx.area());
         if self.moments.is_empty() {
             self.shown = None;
+            self.asked = None;
             self.head = Default::default();
             self.lines = Vec::new();
             self.list = List::default();
@@ -190,29 +187,26 @@ impl Time {
         {
             return self.list.resize(rows_in(table));
         }
-        let lock = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |made: &Made| is_shown(&made.data, &made.key);
-        let known = lock().take().filter(is_same);
-        let slot = Arc::clone(&self.made);
-        let owner = Arc::clone(cx.data);
-        let later = move |_: &Data| {
-            let made = Made::new(owner, key);
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
+        if !self
+            .asked
+            .as_ref()
+            .is_some_and(|(data, of)| is_shown(data, of))
+        {
+            self.asked = Some((Arc::clone(cx.data), key));
+            self.made.want();
+        }
+        let data = Arc::clone(cx.data);
+        let made = (self.made).take(cx.data, move || Made::new(&data, key));
+        let is_known = made.is_some();
+        let made = match made {
+            Some(made) => made,
+            // After a reload, keep the old rows and the selection.
+            None if self.shown.as_ref().is_some_and(|(_, of)| *of == key) => {
+                return self.list.resize(rows_in(table));
+            }
+            None => Made::empty(cx.data, key),
         };
         let (_, from, _) = key;
-        let mut is_known = true;
-        let made = match known {
-            Some(made) => made,
-            None if cx.data.start(later) => {
-                // After a reload, keep the old rows and the selection.
-                if self.shown.as_ref().is_some_and(|(_, of)| *of == key) {
-                    return self.list.resize(rows_in(table));
-                }
-                is_known = false;
-                Made::empty(cx.data, key)
-            }
-            None => Made::new(Arc::clone(cx.data), key),
-        };
         self.shown = is_known.then(|| (Arc::clone(cx.data), key));
         let place = format!(
             " · moment {} of {}",

@@ -160,7 +160,7 @@ impl Flame {
         self.zooms = zooms;
         self.selected = selected;
         self.options = options;
-        self.tree = Some(Arc::new(tree));
+        self.tree = Some(tree);
         self.made_of = Some(Arc::clone(cx.data));
         self.rematch(cx);
     }
