@@ -193,7 +193,7 @@ fn thousands_of_marks_and_phases_leave_at_most_64_checkpoints_with_the_first_and
             let then = profile.at_checkpoint(number).expect("a checkpoint");
             let mut sites = then.sites().iter();
             let kept = sites.find(|site| {
-                let figures = site.figures;
+                let figures = site.figures.clone();
                 figures.live_blocks > 0 && figures.live_bytes == 24 * figures.live_blocks
             });
             let blocks = kept.map_or(0, |site| site.figures.live_blocks);

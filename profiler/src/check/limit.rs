@@ -65,7 +65,7 @@ pub fn check_limit(recording: &Recording<'_>, limit: &Limit) -> Result<Outcome, 
         ));
     }
     let (figures, of_phase) = match &limit.subject {
-        Subject::Total => (*profile.totals(), None),
+        Subject::Total => (profile.totals().clone(), None),
         Subject::Rows(by, pattern) => {
             check(Kind::Counters, Form::Rows, *by, limit.measure)?;
             matching(profile, *by, pattern, &name)?

@@ -32,7 +32,7 @@ pub(super) struct RowMatch {
     pub(super) rows: [usize; 2],
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Cell {
     figures: Figures,
     /// `None` where there is no such figure, or no input to divide by.
@@ -202,7 +202,7 @@ impl Changed {
         };
         let [base, new] = [0, 1].map(|side| -> Vec<Figures> {
             let cells = row.sides[side].iter().filter(|_| row.rows[side] > 0);
-            cells.map(|cell| cell.figures).collect()
+            cells.map(|cell| cell.figures.clone()).collect()
         });
         // A row of one side that holds none of the measure differs too.
         let differs =

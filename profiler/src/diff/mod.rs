@@ -191,7 +191,7 @@ impl<'a> Diff<'a> {
     /// Returns `true` if no total and no row differs in any figure.
     pub fn is_equal(&self) -> bool {
         let totals = self.base.iter().chain(&self.new);
-        let mut totals = totals.map(|recording| *recording.profile.totals());
+        let mut totals = totals.map(|recording| recording.profile.totals().clone());
         let first = totals.next().unwrap_or_default();
         let others = self.other_rows + self.other_rows_without_figure;
         self.rows.is_empty() && others == 0 && totals.all(|totals| totals == first)

@@ -193,7 +193,7 @@ pub fn growth(profile: &Profile, from: Found, to: Found, by: By) -> Result<Growt
     };
     let diff = Diff::new(&[base], &[new], options);
     let live_of = |figures: &Figures| (figures.live_bytes, figures.number("live_blocks").value);
-    let live = |figures: &[Figures]| live_of(&figures.first().copied().unwrap_or_default());
+    let live = |figures: &[Figures]| figures.first().map_or((0, 0), live_of);
     let mut rows: Vec<GrowthRow> = diff
         .rows
         .iter()

@@ -44,7 +44,7 @@ fn add_site(
         distribution.add_blocks(*bytes, *blocks);
     }
     let site = b.site(stack, ScopeId(0), Figures::default());
-    site.figures = figures;
+    site.figures = figures.clone();
     site.contents = Some(made!(Contents { container }));
     site.distribution = distribution;
     b.parts().totals.add(&figures);
@@ -218,7 +218,7 @@ fn tables_that_double_grow_with_what_grows_beside_them() {
         let table = made!(Figures {
             live_bytes: 16 << 20,
             live_blocks: 1,
-            ..figures
+            ..figures.clone()
         });
         let mut b = of_site(VEC, Origin::User, figures, &[]);
         let main = b.function("app::main", "app", Origin::User);
@@ -368,7 +368,12 @@ fn nothing_overflows() {
     let tree = "alloc::collections::btree::map::BTreeMap<alloc::string::String, x::Value>";
     let content = "alloc::vec::Vec<serde_core::private::content::Content>";
     for name in [VEC, "alloc::string::String", tree, content] {
-        let mut b = of_site(name, Origin::User, most, &[(u64::MAX, u64::MAX), (8, 1)]);
+        let mut b = of_site(
+            name,
+            Origin::User,
+            most.clone(),
+            &[(u64::MAX, u64::MAX), (8, 1)],
+        );
         let parts = b.parts();
         let frames: Vec<FrameId> = (0..3).map(FrameId).collect();
         parts.process.duration_ns = u64::MAX;
@@ -377,7 +382,7 @@ fn nothing_overflows() {
             b.checkpoint(time_ns, &[(time_ns, 1), (u64::MAX, u64::MAX)]);
         }
         let container = b.value_type(name);
-        add_site(&mut b, &frames, container, most, &[(8, u64::MAX)]);
+        add_site(&mut b, &frames, container, most.clone(), &[(8, u64::MAX)]);
         let profile = b.build();
         let findings = advise(&profile, true);
         text(&profile, &findings, 40);
@@ -906,7 +911,7 @@ fn counted_pointers_and_maps_do_not_go_to_an_arena() {
     });
     let found = |name: &str| {
         kinds(
-            &of_site(name, Origin::User, figures, &[(400, 10_000)]).build(),
+            &of_site(name, Origin::User, figures.clone(), &[(400, 10_000)]).build(),
             true,
         )
     };
@@ -934,7 +939,7 @@ fn a_map_that_clear_frees_is_not_kept_outside_the_loop() {
     });
     let found = |name: &str| {
         kinds(
-            &of_site(name, Origin::User, figures, &[(100, 100_000)]).build(),
+            &of_site(name, Origin::User, figures.clone(), &[(100, 100_000)]).build(),
             true,
         )
     };

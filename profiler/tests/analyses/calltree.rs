@@ -49,7 +49,7 @@ fn the_root_holds_the_totals_whatever_the_options() {
         let tree = CallTree::build(&profile, &options);
         assert_eq!(*tree.total(NodeId::ROOT), *profile.totals(), "{options:?}");
         for id in tree.ids() {
-            let mut sum = *tree.own(id);
+            let mut sum = tree.own(id).clone();
             for &child in tree.children(id) {
                 assert_eq!(tree.node(child).parent, Some(id));
                 assert!(child > id, "parents come before children");

@@ -47,7 +47,7 @@ fn program(figures_of: &[(&str, Figures)], line: u32, shift: u64) -> Profile {
     let main = user(&mut b, "app::main", line);
     for (number, (name, of)) in (0..).zip(figures_of) {
         let frame = user(&mut b, name, line + 10 * (number + 1));
-        b.site(&[main, frame], ScopeId(0), *of);
+        b.site(&[main, frame], ScopeId(0), of.clone());
     }
     let native = format!("libc.so.6+{:#x}", 0x9a2e0 + shift);
     let native = b.function(&native, "libc.so.6", Origin::Unresolved);
@@ -74,7 +74,7 @@ fn a_recording_compared_with_itself_differs_in_nothing() {
                 assert!(diff.is_equal(), "{by:?} {measure:?}: {:?}", diff.rows);
                 assert!(text(&diff).contains("Nothing differs"), "{}", text(&diff));
                 assert_eq!(json(&diff)["equal"], true);
-                let total: Figures = *profile.totals();
+                let total: Figures = profile.totals().clone();
                 assert_eq!(
                     json(&diff)["base"][0]["totals"]["total_bytes"],
                     total.total_bytes
@@ -90,8 +90,16 @@ fn two_builds_that_differ_in_one_function_differ_in_that_function_alone() {
         ("app::load", figures(100, 64, 50)),
         ("app::index", figures(9, 4096, 9)),
     ];
-    let base = [rest[0], rest[1], ("app::parse", figures(1_000, 32, 0))];
-    let new = [rest[0], rest[1], ("app::parse", figures(2_000, 32, 0))];
+    let base = [
+        rest[0].clone(),
+        rest[1].clone(),
+        ("app::parse", figures(1_000, 32, 0)),
+    ];
+    let new = [
+        rest[0].clone(),
+        rest[1].clone(),
+        ("app::parse", figures(2_000, 32, 0)),
+    ];
     let (base, new) = (program(&base, 10, 0), program(&new, 77, 0x5_0000));
     for by in [By::Site, By::Owner, By::Function] {
         let options = DiffOptions {
@@ -252,7 +260,7 @@ fn every_figure_of_a_row_is_the_reports() {
             per: None,
         };
         let diff = Diff::new(&one(&base), &one(&new), options);
-        let mut sums = [Figures::default(); 2];
+        let mut sums = [Figures::default(), Figures::default()];
         let mut equal = 0_i128;
         for row in &diff.rows {
             row.base.iter().for_each(|figures| sums[0].add(figures));

@@ -56,15 +56,23 @@ fn scopes_of_one_path_are_one_field_with_the_sum_of_their_figures() {
     );
     let sum = |sites: &[usize]| {
         let mut sum = Figures::default();
-        let sites = sites.iter().map(|&site| profile.sites()[site].figures);
+        let sites = sites
+            .iter()
+            .map(|&site| profile.sites()[site].figures.clone());
         sites.for_each(|figures| sum.add(&figures));
         sum
     };
-    assert_eq!((root.own, &root.sites), (sum(&[0, 1]), &vec![0, 1]));
-    assert_eq!((name.own, name.with_inner), (sum(&[2, 3]), sum(&[2, 3])));
+    assert_eq!((root.own.clone(), &root.sites), (sum(&[0, 1]), &vec![0, 1]));
+    assert_eq!(
+        (name.own.clone(), name.with_inner.clone()),
+        (sum(&[2, 3]), sum(&[2, 3]))
+    );
     assert_eq!(root.with_inner, sum(&[0, 1, 2, 3]));
     // Roots are not inside "(no field)".
-    assert_eq!((none.own, none.with_inner), (sum(&[4]), sum(&[4])));
+    assert_eq!(
+        (none.own.clone(), none.with_inner.clone()),
+        (sum(&[4]), sum(&[4]))
+    );
     let of_scope = [load, roots[1], names[0], ScopeId(99)].map(|scope| fields.field_of(scope));
     assert_eq!(of_scope, [0, 1, 2, 0]);
 }

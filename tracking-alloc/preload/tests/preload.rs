@@ -108,7 +108,7 @@ impl Run {
     }
 
     fn figures(&self) -> Figures {
-        *self.profile().totals()
+        self.profile().totals().clone()
     }
 
     fn printed(&self) -> String {

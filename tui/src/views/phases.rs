@@ -64,7 +64,7 @@ fn in_order(cx: &Context<'_>) -> Option<Vec<Line>> {
         .into_iter()
         .filter_map(|row| match &row.detail {
             Detail::Phase(detail) => {
-                let detail = **detail;
+                let detail = *detail.clone();
                 Some((row, detail))
             }
             _ => None,
@@ -92,7 +92,7 @@ fn in_order(cx: &Context<'_>) -> Option<Vec<Line>> {
         Some(Line {
             name: name.unwrap_or_else(|| row.key.clone()),
             row: Arc::clone(row),
-            detail: *detail,
+            detail: detail.clone(),
             depth,
             is_match: false,
         })

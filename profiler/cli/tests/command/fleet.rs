@@ -240,7 +240,7 @@ fn made(base: &Profile, number: usize, started_unix_ns: u64, factor: u64, grew: 
     parts.process.started_unix_ns = started_unix_ns;
     let mut totals = Figures::default();
     for (site, times) in parts.sites.iter_mut().zip(times) {
-        let once = site.figures;
+        let once = site.figures.clone();
         (1..times).for_each(|_| site.figures.add(&once));
         totals.add(&site.figures);
     }

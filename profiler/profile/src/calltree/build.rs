@@ -154,7 +154,7 @@ impl Builder<'_> {
         let row = &mut tree.nodes[at.index()].own;
         if *row == 0 {
             *row = tree.figures.len() as u32;
-            tree.figures.push(*figures);
+            tree.figures.push(figures.clone());
         } else {
             tree.figures[*row as usize].add(figures);
         }
@@ -301,7 +301,7 @@ fn sum_up(tree: &mut CallTree) {
             node.total = node.own;
         } else if node.own != 0 || end - start != 1 {
             node.total = tree.figures.len() as u32;
-            tree.figures.push(tree.figures[node.own as usize]);
+            tree.figures.push(tree.figures[node.own as usize].clone());
         }
     }
     for index in (1..tree.nodes.len()).rev() {
@@ -313,8 +313,10 @@ fn sum_up(tree: &mut CallTree) {
         if *around == NO_ROW {
             *around = total;
         } else {
-            let total = tree.figures[total as usize];
-            tree.figures[*around as usize].add(&total);
+            let rows = [total as usize, *around as usize];
+            if let Ok([total, around]) = tree.figures.get_disjoint_mut(rows) {
+                around.add(total);
+            }
         }
     }
 }

@@ -466,7 +466,7 @@ pub(super) fn count(
         }
         for (site, sampled) in sites.iter_mut().zip(&sampled) {
             if site.figures != Figures::default() {
-                site.figures.samples = sampled.finish(mean);
+                site.figures.samples = Some(Box::new(sampled.finish(mean)));
             }
         }
         impossible

@@ -345,8 +345,10 @@ impl Unnamed {
         if let Some(sampling) = &profile.capture.sampling {
             profile.totals.estimate_from(sampling.most_sample_bytes);
             // While the program runs, the exact figure is a little older than the others.
-            if profile.process.state == State::Finished {
-                profile.totals.samples.most_bytes = sampling.total_bytes;
+            if profile.process.state == State::Finished
+                && let Some(samples) = &mut profile.totals.samples
+            {
+                samples.most_bytes = sampling.total_bytes;
             }
         }
         for site in &sites {

@@ -106,10 +106,10 @@ fn estimated(figures: Figures, header: &HeaderValue, least_bytes: u64) -> Figure
 /// Gives figures the widest intervals for samples that are this many bytes apart.
 fn at_most(mut figures: Figures, mean: u64, least_bytes: u64) -> Figures {
     let sums = [figures.total_bytes, figures.live_bytes, figures.peak_bytes];
-    figures.samples = Samples {
+    figures.samples = Some(Box::new(Samples {
         least_bytes,
         ..Samples::at_most(mean, sums)
-    };
+    }));
     figures
 }
 
@@ -306,7 +306,8 @@ pub(super) fn split_backtraces(profile: &mut Profile, lanes: &[LaneRows]) {
     profile.backtrace_bytes_of_threads = left.total_bytes.saturating_sub(found);
     let mut figures = figures(&all, (0, 0), (0, 0));
     if let Some(mean) = profile.sample_mean() {
-        figures.samples = Samples::at_most(mean, [figures.total_bytes, 0, 0]);
+        let samples = Samples::at_most(mean, [figures.total_bytes, 0, 0]);
+        figures.samples = Some(Box::new(samples));
     }
     profile.threads.push(Thread {
         name: Group::Backtrace.name().to_owned(),

@@ -180,7 +180,12 @@ fn by_address(profile: &Profile) -> Vec<impl PartialEq + std::fmt::Debug> {
         // Inlined functions share an address.
         addresses.dedup();
         let marks = (site.marks, site.scope);
-        (addresses, marks, site.figures, site.distribution.clone())
+        (
+            addresses,
+            marks,
+            site.figures.clone(),
+            site.distribution.clone(),
+        )
     });
     sites.collect()
 }
@@ -210,7 +215,7 @@ fn a_profile_before_it_has_names_has_the_figures_of_the_one_with_names() {
                 profile
                     .threads
                     .iter()
-                    .map(|thread| thread.figures)
+                    .map(|thread| thread.figures.clone())
                     .collect()
             };
             assert_eq!(threads(&early), threads(&named));

@@ -46,7 +46,9 @@ impl Moment {
         Moment {
             recording: identity(profile),
             unix_ns: since_epoch_ns(time),
-            sites: sites.map(|(number, site)| (number, site.figures)).collect(),
+            sites: sites
+                .map(|(number, site)| (number, site.figures.clone()))
+                .collect(),
         }
     }
 
@@ -72,7 +74,7 @@ impl Window<'_> {
         let found = number.and_then(|number| {
             let sites = &self.begin.sites;
             let at = sites.binary_search_by_key(number, |(number, _)| *number);
-            Some(sites[at.ok()?].1)
+            Some(sites[at.ok()?].1.clone())
         });
         found.unwrap_or_default()
     }

@@ -237,7 +237,7 @@ impl Profile {
     #[must_use]
     pub fn at_peak(&self) -> Profile {
         self.holding(self.capture.peak_time_ns, |site| {
-            let figures = self.sites.get(site).map(|site| site.figures);
+            let figures = self.sites.get(site).map(|site| site.figures.clone());
             figures.map_or((0, 0), |figures| (figures.peak_bytes, figures.peak_blocks))
         })
     }
@@ -247,7 +247,7 @@ impl Profile {
     #[must_use]
     pub fn at_end(&self) -> Profile {
         self.holding(self.process.duration_ns, |site| {
-            let figures = self.sites.get(site).map(|site| site.figures);
+            let figures = self.sites.get(site).map(|site| site.figures.clone());
             figures.map_or((0, 0), |figures| (figures.live_bytes, figures.live_blocks))
         })
     }
@@ -286,7 +286,7 @@ impl Profile {
             site.figures = Figures {
                 live_bytes,
                 live_blocks,
-                samples: samples.unwrap_or_default(),
+                samples: samples.map(Box::new),
                 ..Figures::default()
             };
             site.distribution = Distribution::default();
@@ -302,7 +302,7 @@ impl Profile {
             ..Figures::default()
         };
         if let Some(samples) = self.totals.samples() {
-            then.samples = samples.of_live(checkpoint.live_bytes);
+            then.samples = Some(Box::new(samples.of_live(checkpoint.live_bytes)));
         }
         then.number("live_blocks")
     }
@@ -313,7 +313,7 @@ impl Profile {
     pub fn estimate(&mut self, mean: u64) {
         let estimated = |figures: &mut Figures| {
             let sums = [figures.total_bytes, figures.live_bytes, figures.peak_bytes];
-            figures.samples = Samples::at_most(mean, sums);
+            figures.samples = Some(Box::new(Samples::at_most(mean, sums)));
         };
         let sites = self.sites.iter_mut().map(|site| &mut site.figures);
         sites.chain([&mut self.totals]).for_each(estimated);

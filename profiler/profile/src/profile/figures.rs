@@ -17,9 +17,9 @@ macro_rules! figures {
         $(#[$meta])*
         pub struct $name {
             $($(#[$doc])* pub $field: u64,)*
-            /// The samples behind the figures, if they are estimates.
+            /// The samples behind the figures; `None` if they are no estimates, as nearly always.
             #[serde(skip)]
-            pub(crate) samples: Samples,
+            pub(crate) samples: Option<Box<Samples>>,
         }
 
         impl $name {
@@ -27,8 +27,8 @@ macro_rules! figures {
             /// any figures.
             pub fn add(&mut self, other: &$name) {
                 $(self.$field = self.$field.saturating_add(other.$field);)*
-                if other.samples.mean > 0 {
-                    self.samples.add(&other.samples);
+                if let Some(samples) = &other.samples {
+                    self.samples.get_or_insert_default().add(samples);
                 }
             }
         }
@@ -46,7 +46,7 @@ figures! {
     /// counts frees and the old side of every realloc, as DHAT and heaptrack do. `peak_*` is the
     /// row's value at the moment of the global maximum (t-gmax), never the row's own maximum, so
     /// rows add up.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
     pub struct Figures {
         /// Bytes allocated.
         pub total_bytes: u64,
@@ -108,14 +108,14 @@ pub fn serialize_figure<M: SerializeMap>(
 impl Figures {
     /// Returns the samples behind the figures; `None` if every event was recorded.
     pub fn samples(&self) -> Option<&Samples> {
-        (self.samples.mean > 0).then_some(&self.samples)
+        self.samples.as_deref()
     }
 
     /// Returns figures of which only an estimate of live bytes is known.
     pub fn estimated_live(live_bytes: u64, mean: u64) -> Figures {
         Figures {
             live_bytes,
-            samples: Samples::at_most(mean, [0, live_bytes, 0]),
+            samples: Some(Box::new(Samples::at_most(mean, [0, live_bytes, 0]))),
             ..Figures::default()
         }
     }
@@ -159,9 +159,8 @@ impl Figures {
     /// Makes figures estimates that no sample is behind, if they are none yet: what was never
     /// sampled is not known to be 0.
     pub(crate) fn estimate_from(&mut self, mean: u64) {
-        if self.samples.mean == 0 {
-            self.samples = Samples::none(mean);
-        }
+        self.samples
+            .get_or_insert_with(|| Box::new(Samples::none(mean)));
     }
 
     /// Returns `true` if a sum reached its limit: only what a damaged recording claims does.

@@ -174,7 +174,7 @@ mod tests {
         ];
         let sites = vec![Site {
             scope: ScopeId(1),
-            figures,
+            figures: figures.clone(),
             distribution: Distribution {
                 lifetime: 400,
                 lifetime_blocks: 100,

@@ -18,7 +18,10 @@ pub fn notes(profile: &Profile) -> Vec<String> {
         };
         format!(
             "{} {} {}",
-            sampling.explained("Figures", totals.samples.hits()),
+            sampling.explained(
+                "Figures",
+                totals.samples().map_or(0, |samples| samples.hits())
+            ),
             ends(Measure::Peak),
             ends(Measure::Live)
         )

@@ -125,7 +125,7 @@ pub(super) fn type_rows(profile: &Profile) -> Vec<TypeRow> {
     }
     for (row, id) in rows.iter_mut().zip(types.values) {
         row.type_id = id;
-        let figures = |site: usize| profile.sites[site].figures;
+        let figures = |site: usize| profile.sites[site].figures.clone();
         let sites = row.sites.iter();
         row.fields = sums(sites.map(|&site| (fields.field_of_site(site), figures(site))));
     }

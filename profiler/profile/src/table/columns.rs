@@ -71,20 +71,30 @@ pub fn fitting<T>(all: Vec<Column<T>>, least: usize, room: usize) -> Vec<Column<
 fn of_measure<T>(
     heading: Heading,
     measure: Measure,
-    of: impl Fn(&T) -> Option<Figures> + 'static,
+    of: impl Fn(&T) -> Option<&Figures> + 'static,
 ) -> Column<T> {
-    Column::figure(heading, move |row| Some(measure.shown(&of(row)?)))
+    Column::figure(heading, move |row| Some(measure.shown(of(row)?)))
 }
 
 /// The part of `whole` that a row is by the measure.
-fn share(measure: Measure, whole: u64, of: fn(&Row) -> Option<Figures>) -> Column<Row> {
+fn share(measure: Measure, whole: u64, of: fn(&Row) -> Option<&Figures>) -> Column<Row> {
     Column::new(Heading::SHARE, move |row| {
-        Some(measure.share(&of(row)?, whole)?.to_string())
+        Some(measure.share(of(row)?, whole)?.to_string())
     })
 }
 
 fn is_estimate(row: &Row) -> bool {
     row.figures.samples().is_some()
+}
+
+/// Returns the figures of a row itself.
+fn own(row: &Row) -> Option<&Figures> {
+    Some(&row.figures)
+}
+
+/// Returns the figures of a field with the places inside.
+fn with_inner(row: &Row) -> Option<&Figures> {
+    field(row).map(|detail| &detail.with_inner)
 }
 
 /// The columns that fit: the share, the measure and its blocks, then the others. `copied` and
@@ -96,7 +106,6 @@ pub fn columns(
     width: usize,
     rows: &[Row],
 ) -> Vec<Column<Row>> {
-    let own = |row: &Row| Some(row.figures);
     let of_measure = |measure: Measure| of_measure(Heading::of_in(measure, state), measure, own);
     let mut all = vec![share(measure, whole, own), of_measure(measure)];
     let are_estimates = rows.iter().any(is_estimate);
@@ -147,10 +156,8 @@ pub fn site_columns(
     are_estimates: bool,
 ) -> Vec<Column<Row>> {
     let mut columns = vec![
-        share(measure, whole, |row| Some(row.figures)),
-        of_measure(Heading::of_in(measure, state), measure, |row: &Row| {
-            Some(row.figures)
-        }),
+        share(measure, whole, own),
+        of_measure(Heading::of_in(measure, state), measure, own),
     ];
     if are_estimates && measure.is_bytes() {
         columns.push(interval(measure));
@@ -180,7 +187,6 @@ pub fn field_columns(
         Measure::Total,
         Measure::Peak,
     ];
-    let with_inner = |row: &Row| field(row).map(|detail| detail.with_inner);
     let values = Column::figure(Heading::VALUES, |row: &Row| {
         Some(field(row)?.values).filter(|values| *values > 0)
     });
@@ -189,9 +195,7 @@ pub fn field_columns(
     let mut all = vec![
         share(measure, whole, with_inner),
         of_measure(Heading::of_in(measure, state), measure, with_inner),
-        of_measure(Heading::own(measure), measure, |row: &Row| {
-            Some(row.figures)
-        }),
+        of_measure(Heading::own(measure), measure, own),
     ];
     let in_arenas = |row: &Row| Some(field(row)?.in_arenas_with_inner?.bytes());
     if rows.iter().any(|row| in_arenas(row) > Some(0)) {
@@ -291,7 +295,7 @@ fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
                 Heading::inclusive(measure),
                 measure,
                 |row: &Row| match &row.detail {
-                    Detail::Function(detail) => Some(detail.inclusive),
+                    Detail::Function(detail) => Some(&detail.inclusive),
                     _ => None,
                 },
             ));

@@ -240,7 +240,7 @@ impl Serialize for PartJson<'_> {
             json.serialize_entry(measure.key(), &measure.of(&part.figures))?;
         }
         if self.measures.is_empty() {
-            by_key(part.figures, By::Site)
+            by_key(&part.figures, By::Site)
                 .try_for_each(|(key, figure)| json.serialize_entry(key, &figure))?;
         }
         json.end()
@@ -284,12 +284,13 @@ pub(super) fn by_type(profile: &Profile, measure: Measure) -> Vec<Row> {
     let slack = slack_by_type(profile);
     let row = |row: &TypeRow| {
         let name = profile.named_type(row.type_id);
-        let fields = row.fields.iter().map(|&(field, figures)| {
-            Part::new(Label::Path(field).short_name(profile).into_owned(), figures)
+        let fields = row.fields.iter().map(|(field, figures)| {
+            let name = Label::Path(*field).short_name(profile).into_owned();
+            Part::new(name, figures.clone())
         });
         Row {
             key: profile.type_key(row.type_id).to_owned(),
-            figures: row.figures,
+            figures: row.figures.clone(),
             detail: Detail::Type(Box::new(TypeDetail {
                 full_name: name.map(|name| name.full.clone()),
                 note: profile.note_of_type(row.type_id),
@@ -325,7 +326,7 @@ fn from(profile: &Profile, row: &TypeRow) -> &'static str {
 fn owners(profile: &Profile, row: &TypeRow) -> Vec<Part> {
     let owned = row.sites.iter().filter_map(|&site| {
         let site = profile.sites.get(site)?;
-        Some((site.contents?.owner?, site.figures))
+        Some((site.contents?.owner?, site.figures.clone()))
     });
     sums(owned)
         .into_iter()
@@ -395,14 +396,14 @@ pub(super) fn by_field(profile: &Profile) -> Vec<Row> {
         let name = profile.named_type(field.value_type);
         Row {
             key: field.path.clone(),
-            figures: field.own,
+            figures: field.own.clone(),
             detail: Detail::Field(Box::new(FieldDetail {
                 node: number,
                 type_key: name.map(|_| profile.type_key(field.value_type).to_owned()),
                 full_name: name.map(|name| name.full.clone()),
                 values: field.values,
                 inline_bytes: field.inline_bytes,
-                with_inner: field.with_inner,
+                with_inner: field.with_inner.clone(),
                 in_arenas: has_arenas.then_some(field.in_arenas),
                 in_arenas_with_inner: has_arenas.then_some(field.in_arenas_with_inner),
                 chunks_of: field.chunks_of.as_deref().map(names),
@@ -439,7 +440,7 @@ fn types_of(profile: &Profile, field: &Field) -> Vec<Part> {
             *known = "mixed";
         }
     }
-    let typed = sites().map(|site| (profile.type_id_of(site), site.figures));
+    let typed = sites().map(|site| (profile.type_id_of(site), site.figures.clone()));
     sums(typed)
         .into_iter()
         .map(|(id, figures)| part(profile, id, sources.get(&id).copied(), figures))

@@ -6,7 +6,7 @@ use crate::profile::{FIGURES, Figures};
 /// The figures of a row by key; `None` of those that rows of this kind do not have. Arenas keep no
 /// peak of what they allocated, no shrinks and no temporary pieces. Threads have no live bytes,
 /// since any thread may free a block.
-pub fn by_key(of: Figures, by: By) -> impl Iterator<Item = (&'static str, Option<u64>)> {
+pub fn by_key(of: &Figures, by: By) -> impl Iterator<Item = (&'static str, Option<u64>)> {
     let is_missing = move |key: &str| match by {
         By::Arena => key.starts_with("peak_") || key.starts_with("temporary_") || key == "shrinks",
         By::Thread => key.starts_with("peak_") || key.starts_with("live_"),
@@ -14,7 +14,7 @@ pub fn by_key(of: Figures, by: By) -> impl Iterator<Item = (&'static str, Option
     };
     FIGURES
         .into_iter()
-        .map(move |(key, figure)| (key, (!is_missing(key)).then(|| figure(&of))))
+        .map(move |(key, figure)| (key, (!is_missing(key)).then(|| figure(of))))
 }
 
 #[cfg(test)]
@@ -28,7 +28,7 @@ mod tests {
             temporary_bytes: 13,
             ..Figures::default()
         };
-        let by_key = by_key(figures, By::Site);
+        let by_key = by_key(&figures, By::Site);
         let json = by_key
             .map(|(key, figure)| format!("\"{key}\":{}", figure.unwrap_or(u64::MAX)))
             .collect::<Vec<_>>()

@@ -12,7 +12,7 @@ use crate::profile::{Figures, Profile, ScopeId, ScopeKind, both, per_entry};
 use crate::units::{Bytes, counted};
 
 /// A phase, all its places in the tree of scopes together. The names are the keys in JSON.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PhaseDetail {
     /// The first of its places in the tree of scopes; 0 = what is in no phase.
@@ -200,7 +200,7 @@ pub(super) fn rows(profile: &Profile) -> Vec<Row> {
     // From the last scope to the first: parents come before children. A scope that is no phase of
     // its own has nothing.
     for phase in (1..count).rev() {
-        let figures = rows[phase].1.with_inner;
+        let figures = rows[phase].1.with_inner.clone();
         let parent = phases.parent(ScopeId(phase as u32)).0 as usize;
         rows[parent].1.with_inner.add(&figures);
     }

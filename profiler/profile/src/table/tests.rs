@@ -86,7 +86,7 @@ fn phases_have_the_columns_that_one_of_them_has_figures_for() {
         net_bytes: Some(250),
         ..PhaseDetail::default()
     };
-    let with_input = phase(detail);
+    let with_input = phase(detail.clone());
     let of_input = ["stayed", "total/in", "stayed/in", "peak/in"];
     assert_eq!(
         titles(By::Phase, &[said_nothing(), with_input.clone()]),
@@ -99,7 +99,7 @@ fn phases_have_the_columns_that_one_of_them_has_figures_for() {
     let with_records = phase(PhaseDetail {
         input_bytes: 0,
         records: 4,
-        ..detail
+        ..detail.clone()
     });
     let of_records = [
         "stayed",

@@ -44,7 +44,7 @@ impl Serialize for Member<'_> {
         let mut json = serializer.serialize_map(None)?;
         json.serialize_entry("key", self.0.key())?;
         json.serialize_entry("threads", &self.0.count)?;
-        for (key, figure) in by_key(self.0.figures, By::Thread) {
+        for (key, figure) in by_key(&self.0.figures, By::Thread) {
             json.serialize_entry(key, &figure)?;
         }
         json.end()

@@ -159,7 +159,7 @@ pub(super) fn table(
             _ => None,
         });
     // Arenas lie inside blocks that the totals count.
-    let whole = (by != By::Arena).then(|| figures_json(*profile.totals(), by));
+    let whole = (by != By::Arena).then(|| figures_json(profile.totals(), by));
     Ok(TableJson {
         by: by.name(),
         columns,
@@ -167,7 +167,7 @@ pub(super) fn table(
         whole,
         left_out: LeftOut {
             rows: left.len(),
-            figures: Some(figures_json(left_figures, by)),
+            figures: Some(figures_json(&left_figures, by)),
         },
         notes: notes(profile, by, &all),
         owners: owners.collect(),
@@ -175,7 +175,7 @@ pub(super) fn table(
 }
 
 /// Returns the figures that rows of this kind have, by key.
-fn figures_json(figures: Figures, by: By) -> Value {
+fn figures_json(figures: &Figures, by: By) -> Value {
     let figures = by_key(figures, by).map(|(key, figure)| (key.to_owned(), figure.into()));
     Value::Object(figures.collect())
 }

@@ -59,7 +59,7 @@ impl Serialize for ArenaJson<'_> {
         // Of all arenas together, by the measure, 0 to 1; null when arenas have no such figure.
         let share = |measured: u64| Share::of(measured, self.whole).fraction();
         json.serialize_entry("share", &detail.measured.map(share))?;
-        for (key, figure) in by_key(self.row.figures, By::Arena) {
+        for (key, figure) in by_key(&self.row.figures, By::Arena) {
             json.serialize_entry(key, &figure)?;
         }
         for (key, figure) in figures(&arena.figures) {

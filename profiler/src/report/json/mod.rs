@@ -168,7 +168,7 @@ fn rows_sum_to_totals(profile: &Profile, by: By, rows: &[Row]) -> bool {
     // Arenas are no part of the totals.
     by != By::Arena
         && profile.capture().is_exact()
-        && by_key(sum(rows), by).eq(by_key(*profile.totals(), by))
+        && by_key(&sum(rows), by).eq(by_key(profile.totals(), by))
 }
 
 fn sum(rows: &[Row]) -> Figures {
@@ -394,7 +394,7 @@ impl Serialize for Elided<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Elided(rows, by) = *self;
         let count = ("rows", Some(rows.len() as u64));
-        serializer.collect_map([count].into_iter().chain(by_key(sum(rows), by)))
+        serializer.collect_map([count].into_iter().chain(by_key(&sum(rows), by)))
     }
 }
 

@@ -71,7 +71,7 @@ impl Serialize for Rows<'_> {
             sequence.serialize_element(&RowJson {
                 key: &row.key,
                 share,
-                figures: FiguresJson(row.figures, self.by),
+                figures: FiguresJson(&row.figures, self.by),
                 held,
                 detail: detail(profile, row, self.stacks.of_row(number)),
             })?;
@@ -86,7 +86,7 @@ struct RowJson<'a> {
     /// The share of the measure's total, 0 to 1; null if the figure is not known or a lower bound.
     share: Option<f64>,
     #[serde(flatten)]
-    figures: FiguresJson,
+    figures: FiguresJson<'a>,
     #[serde(flatten)]
     held: Option<&'a HeldFigures>,
     #[serde(flatten)]
@@ -94,13 +94,13 @@ struct RowJson<'a> {
 }
 
 /// The figures that a row of this kind has.
-struct FiguresJson(Figures, By);
+struct FiguresJson<'a>(&'a Figures, By);
 
-impl Serialize for FiguresJson {
+impl Serialize for FiguresJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let FiguresJson(figures, by) = self;
         let mut json = serializer.serialize_map(None)?;
-        for (key, figure) in by_key(*figures, *by) {
+        for (key, figure) in by_key(figures, *by) {
             serialize_figure(&mut json, key, figure, figures.interval(key))?;
         }
         json.end()

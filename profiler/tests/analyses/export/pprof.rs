@@ -182,7 +182,7 @@ fn sites(numbered: &[(u32, Figures)]) -> Profile {
         let name = format!("app::site{number}");
         let function = builder.function(&name, "app", Origin::User);
         let frame = builder.frame(function, Some("src/main.rs"), *number);
-        builder.site(&[frame], ScopeId(0), *figures);
+        builder.site(&[frame], ScopeId(0), figures.clone());
         numbers.push(*number);
     }
     let parts = builder.parts();

@@ -319,7 +319,9 @@ fn the_sites_of_a_row_come_to_what_the_row_says() {
                     sum.add(&site.figures);
                 }
                 let expected = match &row.detail {
-                    Detail::Function(detail) if detail.function.is_some() => detail.inclusive,
+                    Detail::Function(detail) if detail.function.is_some() => {
+                        detail.inclusive.clone()
+                    }
                     _ => row.figures,
                 };
                 assert_eq!(sum, expected, "{} {}", by.name(), row.key);

@@ -86,7 +86,7 @@ fn blocks_of_a_site_are_those_of_its_rows_and_of_their_size_records() {
     assert_eq!(first, expected);
     assert_eq!(first.mean_lifetime(), Some(6.0));
     assert_eq!(first.sized_blocks(), 10 + 9);
-    let figures = site_in(&profile, 1).figures;
+    let figures = site_in(&profile, 1).figures.clone();
     let known = first.known_share(&figures);
     assert_eq!((known.part, known.whole), (7, 9));
     let elsewhere = first.freed_elsewhere_share();

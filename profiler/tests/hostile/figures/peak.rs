@@ -303,7 +303,7 @@ fn the_largest_window_is_the_peak_and_a_mark_keeps_its_rows() {
     let profile = load(&parts);
     assert_eq!(profile.totals().peak_bytes, 5700);
     let at_peak = |scope| {
-        let figures = site_in(&profile, scope).figures;
+        let figures = site_in(&profile, scope).figures.clone();
         (figures.peak_bytes, figures.peak_blocks)
     };
     assert_eq!((at_peak(1), at_peak(2)), ((5100, 51), (600, 6)));
@@ -316,7 +316,7 @@ fn the_largest_window_is_the_peak_and_a_mark_keeps_its_rows() {
     let marks: Vec<_> = profile
         .marks()
         .iter()
-        .map(|mark| (mark.name.as_str(), mark.time_ns, mark.figures))
+        .map(|mark| (mark.name.as_str(), mark.time_ns, mark.figures.clone()))
         .collect();
     let first = heapglass_fixture::made!(Figures {
         total_bytes: 6000,
@@ -417,7 +417,7 @@ fn threads_of_one_name_are_one() {
         ("worker", 5),
     ];
     assert_eq!(threads, expected);
-    let worker = thread(&profile, "worker").figures;
+    let worker = thread(&profile, "worker").figures.clone();
     assert_eq!(
         (worker.total_bytes, worker.total_blocks),
         (1000 + 700 + 60, 10 + 7 + 5)

@@ -68,7 +68,7 @@ fn checkpoints_are_what_rows_held_when_they_were_taken() {
             let live = |scope| {
                 let mut sites = then.sites().iter();
                 let site = sites.find(|site| site.scope.0 == scope);
-                let figures = site.expect("a site").figures;
+                let figures = site.expect("a site").figures.clone();
                 (figures.live_bytes, figures.live_blocks)
             };
             (checkpoint.time_ns, live(1), live(2))

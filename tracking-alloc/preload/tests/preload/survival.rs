@@ -108,7 +108,7 @@ fn a_program_that_changes_its_root_is_recorded_on() {
     assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));
     let [blocks, bytes] = printed(&output);
     // A recording that can no longer grow counts the rest at "(table full)".
-    let totals = *open(&path).totals();
+    let totals = open(&path).totals().clone();
     assert!(totals.total_blocks >= blocks, "{totals:?} {blocks}");
     assert!(totals.total_bytes >= bytes, "{totals:?} {bytes}");
     let files = std::fs::read_dir(root.path()).expect("the new root");
@@ -146,7 +146,7 @@ fn limits_end_growth_or_recording_and_nothing_else() {
             continue;
         }
         began += 1;
-        let totals = *open(&path).totals();
+        let totals = open(&path).totals().clone();
         assert!(totals.total_blocks >= blocks, "{limit}: {totals:?}");
         assert!(totals.total_bytes >= bytes, "{limit}: {totals:?}");
     }
@@ -182,7 +182,7 @@ fn a_full_disk_ends_growth_and_nothing_else() {
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(7), "{said}");
         if taken == "0" {
-            let totals = *open(kept.path()).totals();
+            let totals = open(kept.path()).totals().clone();
             let [blocks, bytes] = printed(&output);
             assert!(totals.total_blocks >= blocks, "{totals:?}");
             assert!(totals.total_bytes >= bytes, "{totals:?}");
@@ -215,7 +215,7 @@ fn killed_programs_leave_recordings_that_can_be_read() {
         std::thread::sleep(Duration::from_micros(number * 401 % 20_000));
         child.kill().expect("it is killed");
         child.wait().expect("it ends");
-        let figures = *open(&path).totals();
+        let figures = open(&path).totals().clone();
         // At most 1,000 blocks of 3,000 bytes, and those of `puts`.
         assert!(figures.live_bytes < 3 << 20, "{figures:?}");
         assert!(figures.live_blocks <= 1002, "{figures:?}");

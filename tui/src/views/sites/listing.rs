@@ -73,7 +73,7 @@ pub(super) fn listed(
         let by_label = pattern.is_some_and(|pattern| texts.any(|text| pattern.is_match(text)));
         let mut listed = Listed {
             row: Arc::clone(row),
-            figures: row.figures,
+            figures: row.figures.clone(),
             sites: Vec::with_capacity(detail.sites.len()),
             is_whole: false,
         };

@@ -281,14 +281,17 @@ impl Fields {
 
     fn sum(&mut self) {
         for node in &mut self.nodes {
-            node.with_inner = node.own;
+            node.with_inner = node.own.clone();
             node.in_arenas_with_inner = node.in_arenas;
         }
         // "(no field)" is apart: roots are not inside it.
         for index in (1..self.nodes.len()).rev() {
             let field = &self.nodes[index];
-            let (parent, figures, inside) =
-                (field.parent, field.with_inner, field.in_arenas_with_inner);
+            let (parent, figures, inside) = (
+                field.parent,
+                field.with_inner.clone(),
+                field.in_arenas_with_inner,
+            );
             if parent != 0 {
                 let outer = &mut self.nodes[parent as usize];
                 outer.with_inner.add(&figures);
