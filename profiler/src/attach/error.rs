@@ -33,6 +33,8 @@ pub(super) enum Kind {
         waited: Duration,
         /// See [`Followed`](super::Followed).
         quiet_since_ns: Option<u64>,
+        /// The reason why the reader could not copy the program either.
+        why_not_copied: Option<String>,
     },
     Interrupted,
     /// The reader was told to stop.
@@ -116,18 +118,27 @@ impl fmt::Display for Error {
             ),
             Kind::NoAnswer {
                 waited,
-                quiet_since_ns: Some(since),
-            } => write!(
-                f,
-                "the program has not allocated since {}, so it has made no copy of itself within {} s; it will at its next allocation: wait for it with --wait SECONDS",
-                Nanos(*since),
-                waited.as_secs()
-            ),
-            Kind::NoAnswer { waited, .. } => write!(
-                f,
-                "the program made no copy of itself within {} s: it does so at one of its next allocations; try again, or wait longer with --wait SECONDS",
-                waited.as_secs()
-            ),
+                quiet_since_ns,
+                why_not_copied,
+            } => {
+                match quiet_since_ns {
+                    Some(since) => write!(
+                        f,
+                        "the program has not allocated since {}, so it has made no copy of itself within {} s; it will at its next allocation: wait for it with --wait SECONDS",
+                        Nanos(*since),
+                        waited.as_secs()
+                    )?,
+                    None => write!(
+                        f,
+                        "the program made no copy of itself within {} s: it does so at one of its next allocations; try again, or wait longer with --wait SECONDS",
+                        waited.as_secs()
+                    )?,
+                }
+                match why_not_copied {
+                    Some(why) => write!(f, ". heapglass could not copy it either: {why}"),
+                    None => Ok(()),
+                }
+            }
             Kind::Interrupted => f.write_str("interrupted before the program made a copy of itself"),
             Kind::Stopped => f.write_str(
                 "a snapshot was taken and not read, because heapglass was interrupted",

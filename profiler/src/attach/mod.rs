@@ -18,6 +18,7 @@ mod followed;
 mod layouts;
 mod mode;
 mod pause;
+mod source;
 mod watched;
 
 pub use error::Error;
@@ -25,15 +26,16 @@ pub use followed::Followed;
 pub use mode::set_sampling;
 pub use pause::{ask_paused, set_paused};
 
-use crate::image::{maps, roots, unwind};
+use crate::image::{Image, Way, maps, roots, unwind};
 use crate::profile::Profile;
-use crate::snapshot::{Memory, Moment, Outside, Snapshot, Step, analyse};
+use crate::snapshot::{Memory, Moment, Outside, RootKind, Snapshot, Step, analyse};
 use crate::typed::{LoadedModule, Locals, ProgramTypes, Stacks};
 use crate::units::Count;
 use crate::{OpenOptions, Session};
 use copy::Copy;
 use error::Kind;
 use followed::Quiet;
+use source::Source;
 use std::fs::{File, OpenOptions as FileOptions};
 use std::io;
 use std::mem::offset_of;
@@ -52,6 +54,8 @@ use watched::Watched;
 /// The intervals between looks for an answer.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
 const LATER_LOOKS: Duration = Duration::from_millis(20);
+/// The time without an allocation after which the reader makes the copy.
+const QUIET: Duration = Duration::from_secs(1);
 /// A copy in which more than one byte of so many was being reallocated is taken again.
 const IN_FLIGHT_SHARE: u64 = 100;
 /// Copies that are taken in vain before one with such blocks is kept.
@@ -67,6 +71,11 @@ pub enum Progress {
         waited: Duration,
         /// The time in the recording since which no allocation of the program was seen, if none was
         /// seen since the request.
+        quiet_since_ns: Option<u64>,
+    },
+    /// Copies the program, which made no copy of itself in time.
+    Copying {
+        /// See [`Progress::Waiting`].
         quiet_since_ns: Option<u64>,
     },
     /// Looks for the blocks, in as many pieces of the shadow map.
@@ -201,11 +210,12 @@ impl Reader {
     }
 
     /// Asks for a copy, waits for it, and returns the snapshot. `progress` returns `false` to stop
-    /// the wait.
+    /// the wait. If the program does not allocate for a second, or makes no copy within `patience`,
+    /// the reader makes one, where it may (on x86-64).
     ///
     /// # Errors
-    /// Returns an error if the program refuses, makes no copy within `patience`, or ends, or if the
-    /// copy cannot be read.
+    /// Returns an error if the program refuses, ends, or makes no copy within `patience` and cannot
+    /// be copied, or if the copy cannot be read.
     pub fn take(
         &mut self,
         patience: Duration,
@@ -217,8 +227,9 @@ impl Reader {
         loop {
             let request = self.exchange()?.request.wrapping_add(1);
             self.store(offset_of!(Exchange, request), request)?;
-            let answer = self.wait_for_answer(patience, progress)?;
-            if let Some(taken) = self.read(&answer, retakes < MOST_RETAKES, progress)? {
+            let (answer, frozen) = self.wait_for_answer(patience, progress)?;
+            let may_retake = retakes < MOST_RETAKES;
+            if let Some(taken) = self.read(&answer, frozen, may_retake, progress)? {
                 return Ok(taken);
             }
             retakes += 1;
@@ -243,7 +254,7 @@ impl Reader {
         let Some(answer) = self.new_answer()? else {
             return Ok(None);
         };
-        let read = self.read(&answer, false, progress);
+        let read = self.read(&answer, None, false, progress);
         // The program ends the copy of a peak for that of a larger one.
         let is_peak = answer.trigger == snapshot_trigger::PEAK;
         let is_stopped = self.stops.load(Relaxed);
@@ -309,24 +320,37 @@ impl Reader {
         types.locals(executable, &self.session.options().symbols, &stacks)
     }
 
+    /// Waits for the answer to a request. If none comes in time, makes the copy and returns it with
+    /// an answer of its own.
     fn wait_for_answer(
         &mut self,
         patience: Duration,
         progress: &(dyn Fn(Progress) -> bool + Sync),
-    ) -> Result<ExchangeValue, Error> {
+    ) -> Result<(ExchangeValue, Option<Image>), Error> {
         let begun = Instant::now();
         let quiet = Quiet::begin(&self.header()?);
         let mut pause = FIRST_LOOK;
+        let mut why_not_copied = None;
         loop {
             if let Some(answer) = self.new_answer()? {
-                return Ok(answer);
+                return Ok((answer, None));
             }
             let waited = begun.elapsed();
             let quiet_since_ns = quiet.since_ns(&self.header()?);
+            let is_quiet = waited >= QUIET && quiet_since_ns.is_some();
+            if why_not_copied.is_none() && (is_quiet || waited >= patience) {
+                self.check_running()?;
+                progress(Progress::Copying { quiet_since_ns });
+                match self.freeze()? {
+                    Ok(copied) => return Ok(copied),
+                    Err(why) => why_not_copied = Some(why.to_string()),
+                }
+            }
             if waited >= patience {
                 return Err(self.fail(Kind::NoAnswer {
                     waited: patience,
                     quiet_since_ns,
+                    why_not_copied,
                 }));
             }
             let waiting = Progress::Waiting {
@@ -340,6 +364,36 @@ impl Reader {
             std::thread::sleep(pause);
             pause = (pause * 2).min(LATER_LOOKS);
         }
+    }
+
+    /// Withdraws the request and copies the program as one that does not record. Returns the answer
+    /// of the program instead if one has come meanwhile, and the reason if it cannot be copied, with
+    /// the request made anew.
+    fn freeze(
+        &mut self,
+    ) -> Result<Result<(ExchangeValue, Option<Image>), crate::image::Error>, Error> {
+        let request = self.exchange()?.request;
+        self.store(offset_of!(Exchange, request), self.exchange()?.answered)?;
+        let header = self.header()?;
+        let image = Image::of_process(header.pid, Way::Copy, None);
+        if let Some(answer) = self.new_answer()? {
+            return Ok(Ok((answer, None)));
+        }
+        let image = match image {
+            Ok(image) => image,
+            Err(why) => {
+                self.store(offset_of!(Exchange, request), request)?;
+                return Ok(Err(why));
+            }
+        };
+        let answer = ExchangeValue {
+            status: snapshot_status::TAKEN,
+            trigger: snapshot_trigger::REQUEST,
+            time_ns: header.elapsed_ns,
+            pause_ns: image.pause().as_nanos() as u64,
+            ..ExchangeValue::default()
+        };
+        Ok(Ok((answer, Some(image))))
     }
 
     /// Returns an answer that was not seen yet.
@@ -361,11 +415,12 @@ impl Reader {
         Ok(Some(answer))
     }
 
-    /// Reads the copy of an answer. Returns `None` if it should be taken again, which is so only if
-    /// `may_retake`.
+    /// Reads the copy of an answer, or the one that the reader made. Returns `None` if it should be
+    /// taken again, which is so only if `may_retake`.
     fn read(
         &mut self,
         answer: &ExchangeValue,
+        frozen: Option<Image>,
         may_retake: bool,
         progress: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<Option<Taken>, Error> {
@@ -377,11 +432,15 @@ impl Reader {
         }
         let is_peak = answer.trigger == snapshot_trigger::PEAK;
         let header = self.header()?;
-        let copy = Copy::open(answer, header.pid, self.inode).map_err(fail)?;
+        let copy = match frozen {
+            Some(image) => Source::Frozen(Box::new(image)),
+            None => Source::Own(Copy::open(answer, header.pid, self.inode).map_err(fail)?),
+        };
         let recording = Recording::open(&path).map_err(|error| fail(Kind::Recording(error)))?;
         let lanes: Vec<LaneValue> = recording.lanes.iter().map(|lane| lane.lane).collect();
-        let moment = moment(answer, &recording);
-        let notes = notes(&recording);
+        let mut moment = moment(answer, &recording);
+        let mut notes = notes(&recording);
+        notes.extend(copy.notes());
         drop(recording);
         let tell = |step| {
             progress(step);
@@ -412,6 +471,9 @@ impl Reader {
             }
         };
         let blocks = blocks::read(&header, &lanes, &memory, &tell).map_err(failed)?;
+        if copy.is_frozen() {
+            (moment.live_bytes, moment.live_blocks) = (blocks.bytes, blocks.count);
+        }
         let is_torn = blocks.in_flight_bytes > blocks.bytes / IN_FLIGHT_SHARE;
         if is_torn && may_retake {
             return Ok(None);
@@ -420,12 +482,8 @@ impl Reader {
         let images = maps::images(&mappings, &|address, buffer| {
             copy.memory().read(address, buffer)
         });
-        let waits = copy.waits();
-        let stack_pointer = waits.map(|waits| waits.stack_pointer);
-        let threads: Vec<roots::Thread> = lanes
-            .iter()
-            .map(|lane| thread_of(lane, stack_pointer))
-            .collect();
+        let running = copy.running();
+        let threads = running.threads(&lanes);
         let outside = roots::Outside {
             mappings: &mappings,
             images: &images,
@@ -440,6 +498,12 @@ impl Reader {
             heap.root(root.kind, number, root.range);
             names.push(Outside::new(root.name));
         }
+        // A register may have the only pointer to a block, or an old one: what it reaches is in use,
+        // and it owns nothing.
+        for (number, (name, range)) in (names.len() as u32..).zip(copy.registers_as_memory()) {
+            heap.root(RootKind::DeadStack, number, range);
+            names.push(Outside::new(name));
+        }
         let loaded = self.session.load(&path, &|_| (), None);
         let profile = loaded.map_err(|error| fail(Kind::Load(error)))?;
         let heap = heap.finish();
@@ -447,7 +511,7 @@ impl Reader {
         let pointers: Vec<u64> = pointers.filter(|&pointer| pointer != 0).collect();
         self.read_types(&profile, &images);
         let none = ProgramTypes::default();
-        let registers = waits.and_then(|waits| waits.registers(&memory, &threads));
+        let registers = running.registers(&memory, &threads);
         let known = layouts::Known {
             profile: &profile,
             header: &header,
@@ -519,24 +583,6 @@ impl Reader {
         let offset = (EXCHANGE_OFFSET + offset) as u64;
         let written = self.file.write_all_at(bytes, offset);
         written.map_err(|error| self.fail(Kind::Open(error)))
-    }
-}
-
-/// Returns the thread of a lane. The stack pointer is that of the thread that made the copy.
-fn thread_of(lane: &LaneValue, stack_pointer: Option<u64>) -> roots::Thread {
-    let bytes = lane.name.map(u64::to_le_bytes).concat();
-    let end = bytes.iter().position(|byte| *byte == 0);
-    let name = String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]);
-    let stack = lane.stack_low..lane.stack_high;
-    roots::Thread {
-        name: if name.is_empty() {
-            "a thread without a name".to_owned()
-        } else {
-            name.into_owned()
-        },
-        stack_pointer: stack_pointer.filter(|pointer| stack.contains(pointer)),
-        stack,
-        thread_pointer: lane.thread_pointer,
     }
 }
 

@@ -102,6 +102,7 @@ pub(super) fn open(path: &Path, binary: Option<&Path>) -> Result<Image, Kind> {
         threads: notes.threads,
         files,
         process: notes.process,
+        memory_process: None,
         other_allocator,
         pause: None,
         is_copy: false,

@@ -60,6 +60,8 @@ pub struct Image {
     /// The loaded files, the executable first.
     files: Vec<LoadedFile>,
     process: u32,
+    /// The process whose memory this is: the program or its copy. `None` for a core.
+    memory_process: Option<u32>,
     /// An allocator that is linked into the executable.
     other_allocator: Option<&'static str>,
     /// The time for which a running program was stopped. `None` for a core.
@@ -168,6 +170,29 @@ impl Image {
     /// Returns `true` if the memory is that of a running program's copy.
     pub fn is_copy(&self) -> bool {
         self.is_copy
+    }
+
+    /// Returns the mappings of a running program, with the flags that tell which memory is the
+    /// recorder's.
+    pub(crate) fn mappings_with_flags(&self) -> Vec<Mapping> {
+        let smaps = self
+            .memory_process
+            .and_then(|process| std::fs::read(format!("/proc/{process}/smaps")).ok());
+        // A kernel may have no smaps.
+        smaps.map_or_else(
+            || self.mappings.clone(),
+            |text| maps::parse(&String::from_utf8_lossy(&text)),
+        )
+    }
+
+    /// Returns notes about how the memory was read.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Returns the time for which a running program was stopped.
+    pub(crate) fn pause(&self) -> Duration {
+        self.pause.unwrap_or_default()
     }
 
     /// Returns the mapping that an address lies in.

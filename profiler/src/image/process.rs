@@ -52,7 +52,8 @@ pub(super) fn take(process: u32, way: Way, binary: Option<&Path>) -> Result<Imag
 }
 
 fn image(process: u32, path: &Path, frozen: Frozen, binary: Option<&Path>) -> Result<Image, Kind> {
-    let folder = format!("/proc/{}", frozen.memory());
+    let memory_process = frozen.memory();
+    let folder = format!("/proc/{memory_process}");
     let read = |file: &str| fs::read(format!("{folder}/{file}")).map_err(Kind::Memory);
     let mappings = maps::parse(&String::from_utf8_lossy(&read("maps")?));
     let vector = read("auxv")?;
@@ -96,6 +97,7 @@ fn image(process: u32, path: &Path, frozen: Frozen, binary: Option<&Path>) -> Re
         threads,
         files,
         process,
+        memory_process: Some(memory_process),
         other_allocator,
         pause: Some(pause),
         is_copy,

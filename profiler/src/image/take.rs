@@ -201,10 +201,9 @@ impl Image {
         }
         // A register may have the only pointer to a block, or an old one: what it reaches is in use,
         // and it owns nothing.
-        for (thread, of) in self.stacks().into_iter().enumerate() {
-            let number = names.len() as u32;
-            heap.root(RootKind::DeadStack, number, Registers::range(thread));
-            names.push(Outside::new(of.name));
+        for (name, range) in self.registers_as_memory() {
+            heap.root(RootKind::DeadStack, names.len() as u32, range);
+            names.push(Outside::new(name));
         }
         Ok(Found {
             heap: heap.finish(),
@@ -283,7 +282,7 @@ impl Image {
         };
         let modules = std::slice::from_ref(&executable);
         let types = ProgramTypes::read(modules, &options.symbols, &options.containers);
-        let threads = self.threads.iter().map(|of| of.registers.0.map(Some));
+        let threads = self.registers().into_iter();
         let stacks = typed::Stacks {
             frames: &unwind::frames(&self.mappings, self, threads),
             memory: self,
@@ -293,7 +292,7 @@ impl Image {
     }
 
     /// Returns the stacks of threads: the mapping that each stack pointer lies in.
-    fn stacks(&self) -> Vec<roots::Thread> {
+    pub(crate) fn stacks(&self) -> Vec<roots::Thread> {
         let threads = self.threads.iter().map(|thread| {
             let pointer = thread.registers.stack_pointer();
             let mapping = self.mapping(pointer);
@@ -310,6 +309,20 @@ impl Image {
             }
         });
         threads.collect()
+    }
+
+    /// Returns the registers of threads.
+    pub(crate) fn registers(&self) -> Vec<unwind::Registers> {
+        let threads = self.threads.iter();
+        threads.map(|thread| thread.registers.0.map(Some)).collect()
+    }
+
+    /// Returns the places at which the registers of threads are read as memory, with the names of
+    /// the threads.
+    pub(crate) fn registers_as_memory(&self) -> Vec<(String, Range<u64>)> {
+        let threads = self.stacks().into_iter().enumerate();
+        let place = |(number, of): (usize, roots::Thread)| (of.name, Registers::range(number));
+        threads.map(place).collect()
     }
 }
 

@@ -14,7 +14,8 @@ use super::Symbols;
 ///
 /// A program that records makes a paused copy of itself at its next allocations and goes on.
 /// Heapglass reads the copy and ends it. Writes a file that has the recording so far, its symbols
-/// and the snapshot; open it like a recording.
+/// and the snapshot; open it like a recording. If the program does not allocate for a second,
+/// heapglass copies it from outside.
 ///
 /// A program that does not record is copied from outside (by ptrace, on x86-64), which pauses it
 /// for about 50 ms per GB; it goes on while the copy is read. A core file needs no recording either.

@@ -19,10 +19,6 @@ pub(super) fn run(args: &Snapshot) -> Result<(), Error> {
     use heapglass_profiler::image::Image;
     use heapglass_profiler::units::{Bytes, Nanos};
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-    use std::time::Duration;
-
-    /// The time without an allocation after which the command says that it waits.
-    const QUIET: Duration = Duration::from_secs(1);
 
     if Image::is_core(&args.target) {
         return of_core(args);
@@ -44,22 +40,28 @@ pub(super) fn run(args: &Snapshot) -> Result<(), Error> {
     let path = path.unwrap_or_else(|| snapshots::free_path(&live.path, live.header.pid));
     let output = Output::open(&path, &[&live.path])?;
     let working = Working::new("attaching to the program");
-    let is_told = AtomicBool::new(false);
+    let copies = AtomicBool::new(false);
     let show = |progress| {
         working.show(snapshots::sentence(progress));
-        if let Progress::Waiting {
-            waited,
-            quiet_since_ns: Some(since),
-        } = progress
-            && waited >= QUIET
-            && !is_told.swap(true, Relaxed)
-        {
-            terminal::eprint_line(format_args!(
-                "{}: the program has not allocated since {}; it makes the copy at its next allocation, which this command waits for up to {} s",
-                live.path.display(),
-                Nanos(since),
-                args.patience().as_secs()
-            ));
+        match progress {
+            Progress::Copying {
+                quiet_since_ns: Some(since),
+            } => {
+                terminal::eprint_line(format_args!(
+                    "{}: the program has not allocated since {}, so heapglass copies it",
+                    live.path.display(),
+                    Nanos(since)
+                ));
+                copies.store(true, Relaxed);
+            }
+            Progress::Waiting { .. } if copies.swap(false, Relaxed) => {
+                terminal::eprint_line(format_args!(
+                    "{}: the program cannot be copied; it makes the copy at its next allocation, which this command waits for up to {} s",
+                    live.path.display(),
+                    args.patience().as_secs()
+                ));
+            }
+            _ => {}
         }
         true
     };

@@ -165,6 +165,7 @@ pub(crate) fn free_path(recording: &Path, pid: u32) -> PathBuf {
 pub(crate) fn sentence(progress: Progress) -> String {
     match progress {
         Progress::Waiting { .. } => "waiting for the program to allocate".to_owned(),
+        Progress::Copying { .. } => "copying the program".to_owned(),
         Progress::Blocks { done, total } => format!("finding blocks: {done} of {total} parts"),
         Progress::Analysis(of_analysis) => step(of_analysis),
         _ => String::new(),

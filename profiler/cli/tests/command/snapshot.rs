@@ -3,7 +3,7 @@
 
 use heapglass_limits::Child;
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufRead, Write};
 use std::path::Path;
 use std::process::Stdio;
 
@@ -11,7 +11,8 @@ use heapglass_profiler::profile::{Profile, State};
 use heapglass_profiler::{OpenOptions, open};
 use tracking_alloc_recording::{EXCHANGE_OFFSET, ExchangeValue, Record};
 
-use crate::common::{Done, HEAPGLASS, Place, wait_until};
+use crate::common::{Done, HEAPGLASS, Place, skipped, wait_until};
+use crate::unrecorded::is_refused;
 
 /// A run of the demo target, which waits for its input.
 pub(crate) struct Waiting {
@@ -80,7 +81,7 @@ fn a_snapshot_is_a_recording_with_holders_inside() {
     let done = Done::from(snapshot.wait_with_output().unwrap());
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     assert!(
-        done.stderr.starts_with("snapshot `request` at "),
+        done.stderr.contains("snapshot `request` at "),
         "{}",
         done.stderr
     );
@@ -146,27 +147,36 @@ fn flags_of_running_programs_are_refused_for_a_core_file() {
 }
 
 #[test]
-fn a_program_that_allocates_nothing_is_not_waited_for_without_end() {
+fn a_program_that_allocates_nothing_is_copied_and_later_follows_what_was_asked_for() {
     let place = Place::new();
     let waiting = Waiting::start(&place, &[]);
-    let done = place.run(&["snapshot", "a.hg", "--wait", "1"]);
-    assert_eq!(done.status, Some(2));
-    assert!(
-        done.stderr.contains("made no copy of itself within 1 s"),
-        "{}",
-        done.stderr
-    );
-    let run = waiting.finish();
-    assert_eq!(run.status, Some(0), "{}", run.stderr);
-    // The request was withdrawn: nothing of it is in the recording.
-    assert!(profile(&place.path("a.hg")).snapshots().is_empty());
-    assert_eq!(exchange(&place.path("a.hg")).reader, 0);
-}
-
-#[test]
-fn requests_to_a_program_that_allocates_nothing_say_since_when_and_are_followed_later() {
-    let place = Place::new();
-    let waiting = Waiting::start(&place, &[]);
+    let done = place.run(&["snapshot", "a.hg", "-o", "b.hgs", "--wait", "600"]);
+    if !is_refused(&done) {
+        assert_eq!(done.status, Some(0), "{}", done.stderr);
+        let says = [
+            "the program has not allocated since ",
+            "so heapglass copies it",
+            "snapshot `request` at ",
+            "was paused for ",
+        ];
+        for part in says {
+            assert!(done.stderr.contains(part), "{}", done.stderr);
+        }
+        let profile = profile(&place.path("b.hgs"));
+        let [snapshot] = profile.snapshots() else {
+            panic!("not one snapshot");
+        };
+        // One thread that waits: the copy has what the program counted.
+        let counted = profile.totals();
+        assert_eq!(snapshot.bytes(), counted.live_bytes);
+        assert_eq!(snapshot.blocks(), counted.live_blocks);
+        let report = place.run(&["report", "b.hgs", "--by", "holder"]).stdout;
+        assert!(!report.contains("not reached"), "{report}");
+    }
+    // The request was withdrawn, so nothing is done at the next allocation.
+    let exchange = exchange(&place.path("a.hg"));
+    assert_eq!((exchange.reader, exchange.answers), (0, 0));
+    assert_eq!(exchange.request, exchange.answered);
     let done = place.run(&["pause", "a.hg"]);
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     for part in [
@@ -175,27 +185,66 @@ fn requests_to_a_program_that_allocates_nothing_say_since_when_and_are_followed_
     ] {
         assert!(done.stderr.contains(part), "{}", done.stderr);
     }
-    let done = place.run(&["snapshot", "a.hg", "--wait", "2"]);
-    assert_eq!(done.status, Some(2), "{}", done.stderr);
-    let [waits, gave_up] = &done.stderr.lines().collect::<Vec<_>>()[..] else {
-        panic!("{}", done.stderr);
-    };
-    assert!(
-        waits.contains("the program has not allocated since "),
-        "{waits}"
-    );
-    assert!(
-        waits.ends_with("which this command waits for up to 2 s"),
-        "{waits}"
-    );
-    assert!(
-        gave_up.contains("it will at its next allocation"),
-        "{gave_up}"
-    );
     let run = waiting.finish();
     assert_eq!(run.status, Some(0), "{}", run.stderr);
+    assert!(profile(&place.path("a.hg")).snapshots().is_empty());
     let pauses = &place.report("a.hg")["pauses"];
     assert_eq!(pauses.as_array().map(Vec::len), Some(1), "{pauses}");
+}
+
+/// A program in C that traces another one until its input ends.
+const TRACER: &str = "
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <sys/ptrace.h>
+    int main(int count, char **words) {
+        long traced = ptrace(PTRACE_SEIZE, atoi(words[1]), 0, 0);
+        puts(traced == 0 ? \"traces\" : \"refused\");
+        fflush(stdout);
+        return getchar() == EOF ? 0 : 1;
+    }";
+
+#[test]
+fn a_program_that_can_neither_answer_nor_be_copied_is_not_waited_for_without_end() {
+    let place = Place::new();
+    std::fs::write(place.path("tracer.c"), TRACER).unwrap();
+    let built = heapglass_limits::Command::new("cc")
+        .args(["-w", "-o", "tracer", "tracer.c"])
+        .current_dir(place.root())
+        .status();
+    assert!(built.unwrap().success());
+    let waiting = Waiting::start(&place, &[]);
+    let process = profile(&place.path("a.hg")).process().pid.to_string();
+    let mut tracer = heapglass_limits::Command::new(place.path("tracer"))
+        .arg(process)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    let out = tracer.stdout.take().unwrap();
+    std::io::BufReader::new(out).read_line(&mut said).unwrap();
+    if said == "traces\n" {
+        let done = place.run(&["snapshot", "a.hg", "--wait", "2"]);
+        assert_eq!(done.status, Some(2), "{}", done.stderr);
+        for part in [
+            "so heapglass copies it",
+            "the program cannot be copied; it makes the copy at its next allocation, which this command waits for up to 2 s",
+            "made no copy of itself within 2 s; it will at its next allocation",
+            "heapglass could not copy it either: ",
+        ] {
+            assert!(done.stderr.contains(part), "{}", done.stderr);
+        }
+    } else {
+        skipped("this machine does not let a program trace another one");
+    }
+    drop(tracer.stdin.take());
+    assert!(tracer.wait().unwrap().success());
+    let run = waiting.finish();
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    // Nobody reads any more, so the request is not followed.
+    assert!(profile(&place.path("a.hg")).snapshots().is_empty());
+    assert_eq!(exchange(&place.path("a.hg")).reader, 0);
 }
 
 /// A program in C that makes and frees blocks until its input ends.

@@ -105,7 +105,7 @@ impl Server {
 }
 
 /// Returns `true` and says so if the machine forbids to trace programs.
-fn is_refused(done: &Done) -> bool {
+pub(crate) fn is_refused(done: &Done) -> bool {
     let why = ["may not be traced", "kernel.yama.ptrace_scope"];
     let is_refused = why.iter().any(|why| done.stderr.contains(why));
     if is_refused {
