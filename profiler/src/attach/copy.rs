@@ -164,6 +164,12 @@ fn forbidden(error: io::Error) -> Kind {
     }
 }
 
+/// Returns the parent of a process.
+pub(super) fn parent(process: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    Some(parent_and_threads(&stat)?.0)
+}
+
 /// Returns the parent and the number of threads in the text of `/proc/PID/stat`.
 fn parent_and_threads(stat: &str) -> Option<(u32, u32)> {
     let (_, rest) = stat.rsplit_once(") ")?;

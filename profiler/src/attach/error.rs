@@ -36,6 +36,8 @@ pub(super) enum Kind {
         /// The reason why the reader could not copy the program either.
         why_not_copied: Option<String>,
     },
+    /// The reader could not copy the program, for this reason.
+    NotCopied(String),
     Interrupted,
     /// The reader was told to stop.
     Stopped,
@@ -139,6 +141,7 @@ impl fmt::Display for Error {
                     None => Ok(()),
                 }
             }
+            Kind::NotCopied(why) => write!(f, "the program cannot be copied: {why}"),
             Kind::Interrupted => f.write_str("interrupted before the program made a copy of itself"),
             Kind::Stopped => f.write_str(
                 "a snapshot was taken and not read, because heapglass was interrupted",

@@ -126,6 +126,8 @@ pub struct Reader {
     types: Option<(LoadedModule, ProgramTypes)>,
     /// `true` once no copy is to be read any more.
     stops: Arc<AtomicBool>,
+    /// `true` if the program makes copies for this reader.
+    is_attached: bool,
 }
 
 impl Reader {
@@ -137,25 +139,7 @@ impl Reader {
     pub fn attach(path: &Path, force: bool, options: OpenOptions) -> Result<Reader, Error> {
         let fail = |kind| Error::new(path, kind);
         let file = FileOptions::new().read(true).write(true).open(path);
-        let file = file.map_err(|error| fail(Kind::Open(error)))?;
-        let metadata = file.metadata();
-        let metadata = metadata.map_err(|error| fail(Kind::Open(error)))?;
-        let mut reader = Reader {
-            path: path.to_owned(),
-            file,
-            inode: metadata.ino(),
-            seen: 0,
-            session: Session::new(options),
-            types: None,
-            stops: Arc::default(),
-        };
-        let header = known_header(path, &reader.file, Kind::NoMap)?;
-        if header.pid_namespace != Host::current().pid_namespace {
-            return Err(fail(Kind::OtherNamespace));
-        }
-        if header.mode == recording_mode::SAMPLE {
-            return Err(fail(Kind::Sampled));
-        }
+        let mut reader = Reader::of(path, file, options)?;
         let exchange = reader.exchange()?;
         let own = std::process::id();
         let other = exchange.reader;
@@ -170,7 +154,61 @@ impl Reader {
         reader.store(offset_of!(Exchange, seen), reader.seen)?;
         reader.store(offset_of!(Exchange, forced), u32::from(force))?;
         reader.store(offset_of!(Exchange, reader), own)?;
+        reader.is_attached = true;
         Ok(reader)
+    }
+
+    /// Copies a running program without asking it, whoever its reader is, and returns the snapshot.
+    /// The process that started the program cannot.
+    ///
+    /// # Errors
+    /// Returns an error if the program has ended, cannot be seen from here or cannot be copied.
+    pub fn copy(
+        path: &Path,
+        options: OpenOptions,
+        progress: &(dyn Fn(Progress) -> bool + Sync),
+    ) -> Result<Taken, Error> {
+        let mut reader = Reader::of(path, File::open(path), options)?;
+        reader.check_running()?;
+        reader.prepare()?;
+        let mut retakes = 0;
+        loop {
+            progress(Progress::Copying {
+                quiet_since_ns: None,
+            });
+            let copied = reader.frozen(&reader.header()?);
+            let (answer, image) = copied.map_err(|why| reader.fail(Kind::NotCopied(why)))?;
+            let may_retake = retakes < MOST_RETAKES;
+            if let Some(taken) = reader.read(&answer, Some(image), may_retake, progress)? {
+                return Ok(taken);
+            }
+            retakes += 1;
+        }
+    }
+
+    /// Opens the recording of a program whose blocks can be found.
+    fn of(path: &Path, file: io::Result<File>, options: OpenOptions) -> Result<Reader, Error> {
+        let fail = |kind| Error::new(path, kind);
+        let file = file.map_err(|error| fail(Kind::Open(error)))?;
+        let metadata = file.metadata();
+        let metadata = metadata.map_err(|error| fail(Kind::Open(error)))?;
+        let header = known_header(path, &file, Kind::NoMap)?;
+        if header.pid_namespace != Host::current().pid_namespace {
+            return Err(fail(Kind::OtherNamespace));
+        }
+        if header.mode == recording_mode::SAMPLE {
+            return Err(fail(Kind::Sampled));
+        }
+        Ok(Reader {
+            path: path.to_owned(),
+            file,
+            inode: metadata.ino(),
+            seen: 0,
+            session: Session::new(options),
+            types: None,
+            stops: Arc::default(),
+            is_attached: false,
+        })
     }
 
     /// Reads no copy any more once this becomes true, not even the one that it is reading.
@@ -210,8 +248,8 @@ impl Reader {
     }
 
     /// Asks for a copy, waits for it, and returns the snapshot. `progress` returns `false` to stop
-    /// the wait. If the program does not allocate for a second, or makes no copy within `patience`,
-    /// the reader makes one, where it may (on x86-64).
+    /// the wait. If the program does not allocate for a second, or makes no copy within a `patience`
+    /// of at least a second, the reader makes one, where it may (on x86-64).
     ///
     /// # Errors
     /// Returns an error if the program refuses, ends, or makes no copy within `patience` and cannot
@@ -337,13 +375,13 @@ impl Reader {
             }
             let waited = begun.elapsed();
             let quiet_since_ns = quiet.since_ns(&self.header()?);
-            let is_quiet = waited >= QUIET && quiet_since_ns.is_some();
-            if why_not_copied.is_none() && (is_quiet || waited >= patience) {
+            let is_late = quiet_since_ns.is_some() || waited >= patience;
+            if waited >= QUIET && is_late && why_not_copied.is_none() {
                 self.check_running()?;
                 progress(Progress::Copying { quiet_since_ns });
                 match self.freeze()? {
                     Ok(copied) => return Ok(copied),
-                    Err(why) => why_not_copied = Some(why.to_string()),
+                    Err(why) => why_not_copied = Some(why),
                 }
             }
             if waited >= patience {
@@ -366,26 +404,33 @@ impl Reader {
         }
     }
 
-    /// Withdraws the request and copies the program as one that does not record. Returns the answer
-    /// of the program instead if one has come meanwhile, and the reason if it cannot be copied, with
-    /// the request made anew.
-    fn freeze(
-        &mut self,
-    ) -> Result<Result<(ExchangeValue, Option<Image>), crate::image::Error>, Error> {
-        let request = self.exchange()?.request;
-        self.store(offset_of!(Exchange, request), self.exchange()?.answered)?;
-        let header = self.header()?;
-        let image = Image::of_process(header.pid, Way::Copy, None);
+    /// Withdraws the request and copies the program. Returns the answer of the program instead if
+    /// one has come meanwhile, and the reason if it cannot be copied, with the request made anew.
+    fn freeze(&mut self) -> Result<Result<(ExchangeValue, Option<Image>), String>, Error> {
+        let exchange = self.exchange()?;
+        self.store(offset_of!(Exchange, request), exchange.answered)?;
+        let copied = self.frozen(&self.header()?);
         if let Some(answer) = self.new_answer()? {
             return Ok(Ok((answer, None)));
         }
-        let image = match image {
-            Ok(image) => image,
+        match copied {
+            Ok((answer, image)) => Ok(Ok((answer, Some(image)))),
             Err(why) => {
-                self.store(offset_of!(Exchange, request), request)?;
-                return Ok(Err(why));
+                self.store(offset_of!(Exchange, request), exchange.request)?;
+                Ok(Err(why))
             }
-        };
+        }
+    }
+
+    /// Copies the program as one that does not record. Returns the copy with an answer, as the
+    /// program would give it.
+    fn frozen(&self, header: &HeaderValue) -> Result<(ExchangeValue, Image), String> {
+        // The stops of a traced program would reach whoever waits for the end of a child.
+        if copy::parent(header.pid) == Some(std::process::id()) {
+            return Err("this process started the program, and cannot copy it".to_owned());
+        }
+        let image = Image::of_process(header.pid, Way::Copy, None);
+        let image = image.map_err(|why| why.to_string())?;
         let answer = ExchangeValue {
             status: snapshot_status::TAKEN,
             trigger: snapshot_trigger::REQUEST,
@@ -393,7 +438,7 @@ impl Reader {
             pause_ns: image.pause().as_nanos() as u64,
             ..ExchangeValue::default()
         };
-        Ok(Ok((answer, Some(image))))
+        Ok((answer, image))
     }
 
     /// Returns an answer that was not seen yet.
@@ -616,6 +661,9 @@ fn known_header(path: &Path, file: &File, otherwise: Kind) -> Result<HeaderValue
 
 impl Drop for Reader {
     fn drop(&mut self) {
+        if !self.is_attached {
+            return;
+        }
         // A copy that was made and not read ends with this process, not with this reader.
         while let Ok(Some(answer)) = self.new_answer() {
             let program = self.header().map_or(0, |header| header.pid);

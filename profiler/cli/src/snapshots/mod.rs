@@ -61,6 +61,9 @@ pub(crate) fn keep_beside(recording: &Path, snapshots: &[Snapshot]) -> std::io::
     temporary.replace()
 }
 
+/// The time in which a program that allocates makes a copy of itself.
+const QUICK: Duration = Duration::from_secs(2);
+
 /// Takes a snapshot of a running program. If `heapglass run` takes its snapshots already, asks it
 /// for one.
 ///
@@ -74,11 +77,23 @@ pub(crate) fn take(
     patience: Duration,
     progress: &(dyn Fn(Progress) -> bool + Sync),
 ) -> Result<Snapshot, Error> {
-    let reader = Reader::attach(recording, is_forced, options);
+    let reader = Reader::attach(recording, is_forced, options.clone());
     match reader.and_then(|mut reader| reader.take(patience, progress)) {
         Ok(taken) => Ok(taken.snapshot),
         Err(other) if other.is_other_reader() => {
-            ask_other(recording, patience)?.ok_or_else(|| Error::misuse(other))
+            if let Some(taken) = ask_other(recording, patience.min(QUICK))? {
+                return Ok(taken);
+            }
+            // The program does not allocate. The process that takes its snapshots often started it,
+            // and then may not copy it itself.
+            match Reader::copy(recording, options, progress) {
+                Ok(taken) => Ok(taken.snapshot),
+                Err(why) => {
+                    ask_other(recording, patience.saturating_sub(QUICK))?.ok_or_else(|| {
+                        Error::misuse(format!("{other}. It cannot be copied either: {why}"))
+                    })
+                }
+            }
         }
         Err(error) => Err(Error::misuse(error)),
     }

@@ -22,7 +22,7 @@ const FIRST_PEAK_BYTES: u64 = 64 << 10;
 /// The interval between looks at the recordings.
 const LOOKS: Duration = Duration::from_millis(10);
 /// The wait for a copy that was asked for, before other programs get their turn.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_millis(900);
 /// Snapshots that are kept of one recording. Of more, the earliest are dropped.
 const MOST: usize = 100;
 

@@ -192,6 +192,28 @@ fn a_program_that_allocates_nothing_is_copied_and_later_follows_what_was_asked_f
     assert_eq!(pauses.as_array().map(Vec::len), Some(1), "{pauses}");
 }
 
+#[test]
+fn the_run_that_takes_snapshots_copies_a_program_that_allocates_nothing_only_if_asked() {
+    let place = Place::new();
+    let waiting = Waiting::start(&place, &["--snapshot=every:200ms"]);
+    let done = place.run(&["snapshot", "a.hg", "-o", "b.hgs", "--wait", "60"]);
+    let is_refused = is_refused(&done);
+    if !is_refused {
+        assert_eq!(done.status, Some(0), "{}", done.stderr);
+        let kept = profile(&place.path("b.hgs"));
+        let last = kept.snapshots().last().expect("a snapshot");
+        assert_eq!(last.moment().label, "request");
+        assert_eq!(last.bytes(), kept.totals().live_bytes);
+    }
+    // The intervals that pass while it does nothing bring no further one.
+    let so_far = || profile(&place.path("a.hg")).snapshots().len();
+    let first = so_far();
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    assert_eq!(so_far(), first);
+    let run = waiting.finish();
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+}
+
 /// A program in C that traces another one until its input ends.
 const TRACER: &str = "
     #include <stdio.h>
