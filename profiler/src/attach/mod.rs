@@ -28,7 +28,7 @@ pub use pause::{ask_paused, set_paused};
 
 use crate::image::{Image, Way, maps, roots, unwind};
 use crate::profile::Profile;
-use crate::snapshot::{Memory, Moment, Outside, RootKind, Snapshot, Step, analyse};
+use crate::snapshot::{Memory, Moment, Snapshot, Step, analyse};
 use crate::typed::{LoadedModule, Locals, ProgramTypes, Stacks};
 use crate::units::Count;
 use crate::{OpenOptions, Session};
@@ -515,7 +515,7 @@ impl Reader {
                 fail(kind)
             }
         };
-        let blocks = blocks::read(&header, &lanes, &memory, &tell).map_err(failed)?;
+        let mut blocks = blocks::read(&header, &lanes, &memory, &tell).map_err(failed)?;
         if copy.is_frozen() {
             (moment.live_bytes, moment.live_blocks) = (blocks.bytes, blocks.count);
         }
@@ -529,6 +529,7 @@ impl Reader {
         });
         let running = copy.running();
         let threads = running.threads(&lanes);
+        let in_flight_bytes = blocks.in_flight_bytes;
         let outside = roots::Outside {
             mappings: &mappings,
             images: &images,
@@ -536,22 +537,11 @@ impl Reader {
             blocks: &blocks.ranges,
             read: &|address, buffer| memory.read(address, buffer),
         };
-        let roots = outside.roots();
-        let mut heap = blocks.heap;
-        let mut names = Vec::new();
-        for (number, root) in (0..).zip(roots.roots) {
-            heap.root(root.kind, number, root.range);
-            names.push(Outside::new(root.name));
-        }
-        // A register may have the only pointer to a block, or an old one: what it reaches is in use,
-        // and it owns nothing.
-        for (number, (name, range)) in (names.len() as u32..).zip(copy.registers_as_memory()) {
-            heap.root(RootKind::DeadStack, number, range);
-            names.push(Outside::new(name));
-        }
+        let registers = copy.registers_as_memory();
+        let (names, left_out_bytes) = outside.add_roots(&mut blocks.heap, registers);
+        let heap = blocks.heap.finish();
         let loaded = self.session.load(&path, &|_| (), None);
         let profile = loaded.map_err(|error| fail(Kind::Load(error)))?;
-        let heap = heap.finish();
         let pointers = lanes.iter().map(|lane| lane.thread_pointer);
         let pointers: Vec<u64> = pointers.filter(|&pointer| pointer != 0).collect();
         self.read_types(&profile, &images);
@@ -585,13 +575,13 @@ impl Reader {
         if is_torn {
             snapshot.add_note(format!(
                 "{} bytes were being moved to larger blocks: what only they hold may be listed as not reached",
-                blocks.in_flight_bytes
+                in_flight_bytes
             ));
         }
-        if roots.left_out_bytes > 0 {
+        if left_out_bytes > 0 {
             snapshot.add_note(format!(
                 "{} bytes of memory outside the heap were not read: what only they hold is listed as not reached",
-                roots.left_out_bytes
+                left_out_bytes
             ));
         }
         Ok(Some(Taken {

@@ -7,7 +7,7 @@
 //! what of it is in use.
 
 use super::maps::{Images, Mapping};
-use crate::snapshot::RootKind;
+use crate::snapshot::{self, HeapBuilder, RootKind};
 use std::io;
 use std::ops::Range;
 
@@ -65,6 +65,30 @@ pub(crate) struct Roots {
 }
 
 impl Outside<'_> {
+    /// Adds the roots to a heap. `registers` has the places at which the registers of threads are
+    /// read as memory, with the names of the threads. Returns the names of the roots, and the bytes
+    /// of other memory that was left out.
+    pub(crate) fn add_roots(
+        &self,
+        heap: &mut HeapBuilder,
+        registers: Vec<(String, Range<u64>)>,
+    ) -> (Vec<snapshot::Outside>, u64) {
+        let found = self.roots();
+        let roots = found.roots.into_iter();
+        let roots = roots.map(|root| (root.kind, root.name, root.range));
+        // A register may have the only pointer to a block, or an old one: what it reaches is in use,
+        // and it owns nothing.
+        let registers = registers
+            .into_iter()
+            .map(|(name, range)| (RootKind::DeadStack, name, range));
+        let mut names = Vec::new();
+        for (kind, name, range) in roots.chain(registers) {
+            heap.root(kind, names.len() as u32, range);
+            names.push(snapshot::Outside::new(name));
+        }
+        (names, found.left_out_bytes)
+    }
+
     /// Returns the roots. None of them overlap.
     pub(crate) fn roots(&self) -> Roots {
         let mut found = Roots::default();

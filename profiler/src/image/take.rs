@@ -6,8 +6,8 @@ use super::{Image, Registers, glibc, maps, unwind};
 use crate::OpenOptions;
 use crate::allocator::Allocator;
 use crate::snapshot::{
-    Analysis, Basis, Heap, HeapBuilder, MOST_BLOCKS, Moment, Outside, RootKind, Shape, SiteShapes,
-    Snapshot, Step, WordOrders, analyse,
+    Analysis, Basis, Heap, HeapBuilder, MOST_BLOCKS, Moment, Outside, Shape, SiteShapes, Snapshot,
+    Step, WordOrders, analyse,
 };
 use crate::typed::{self, LoadedModule, Locals, ProgramTypes, TypedLayouts};
 use crate::units::Bytes;
@@ -193,22 +193,12 @@ impl Image {
             blocks: &blocks.ranges,
             read: &read,
         };
-        let found = outside.roots();
-        let mut names = Vec::new();
-        for (number, root) in (0..).zip(found.roots) {
-            heap.root(root.kind, number, root.range);
-            names.push(Outside::new(root.name));
-        }
-        // A register may have the only pointer to a block, or an old one: what it reaches is in use,
-        // and it owns nothing.
-        for (name, range) in self.registers_as_memory() {
-            heap.root(RootKind::DeadStack, names.len() as u32, range);
-            names.push(Outside::new(name));
-        }
+        let registers = self.registers_as_memory();
+        let (names, left_out_bytes) = outside.add_roots(&mut heap, registers);
         Ok(Found {
             heap: heap.finish(),
             names,
-            left_out_bytes: found.left_out_bytes,
+            left_out_bytes,
             elsewhere_bytes: self.elsewhere(&blocks.ranges),
             basis: blocks.basis(),
         })

@@ -38,6 +38,9 @@ use crate::table::{self, By, HeldRow, HolderRow, Row, SnapshotAt, held_rows, hol
 pub use rules::{Form, Kind, RULES, Rule, check};
 
 /// The part of a recording that a question is about.
+///
+/// A moment of a recording is a profile of its own ([`Profile::at_checkpoint`]), and the growth
+/// between two is the difference of two profiles, so neither is a part.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Of<'a> {
     /// The counters of the whole recording.
