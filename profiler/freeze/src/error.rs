@@ -55,7 +55,9 @@ pub enum Error {
         what: &'static str,
     },
     /// A filter of system calls or a shadow stack may kill the program.
-    Sandboxed(&'static str),
+    Sandboxed(String),
+    /// The kernel does not tell what a filter of system calls forbids.
+    UnknownFilter(io::Error),
     /// No thread is safe to use.
     NoThread {
         /// The reason.
@@ -142,7 +144,11 @@ impl fmt::Display for Error {
             ),
             Error::Sandboxed(why) => write!(
                 f,
-                "{why}; nothing was done; if its filter allows memfd_create, mmap, openat, ftruncate and fallocate, use --force"
+                "{why}; nothing was done; take a snapshot instead (`heapglass snapshot PID`), or start the program without it"
+            ),
+            Error::UnknownFilter(error) => write!(
+                f,
+                "it has a filter of system calls (seccomp), and only root may read whether that would kill it ({error}); nothing was done; run heapglass as root, or use --force if the filter allows memfd_create, mmap, mprotect, openat, fallocate and madvise"
             ),
             Error::NoThread { why } => write!(
                 f,
@@ -152,7 +158,9 @@ impl fmt::Display for Error {
             Error::OtherVersion => f.write_str(
                 "the library in the program is of another version of heapglass; use that version, or restart the program",
             ),
-            Error::NotAttached => f.write_str("nobody is attached to it"),
+            Error::NotAttached => f.write_str(
+                "nobody is attached to it; what it was before an `exec` is recorded up to then",
+            ),
             Error::Late => f.write_str(
                 "the call in the program takes long; it goes on by itself, and nothing is undone half way",
             ),
