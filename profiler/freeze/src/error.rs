@@ -67,6 +67,8 @@ pub enum Error {
     NotLoaded(String),
     /// The library in the program is of another version.
     OtherVersion,
+    /// Another command makes such calls in the program.
+    Busy,
     /// The library is not in the program.
     NotAttached,
     /// A call in the program took too long. It goes on by itself.
@@ -159,7 +161,10 @@ impl fmt::Display for Error {
                 "the library in the program is of another version of heapglass; use that version, or restart the program",
             ),
             Error::NotAttached => f.write_str(
-                "nobody is attached to it; what it was before an `exec` is recorded up to then",
+                "nobody is attached to it; if it has become another program (`exec`), its recording ended with that",
+            ),
+            Error::Busy => f.write_str(
+                "another command attaches to it or detaches from it just now; try again",
             ),
             Error::Late => f.write_str(
                 "the call in the program takes long; it goes on by itself, and nothing is undone half way",

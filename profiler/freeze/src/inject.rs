@@ -13,6 +13,9 @@ use crate::refusals;
 use crate::replace;
 use crate::settings::{Answer, Caution, Settings};
 use std::fs;
+use std::io;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 
 /// Places in the memory of the calls.
@@ -26,6 +29,9 @@ const NOW: u64 = 2;
 const NO_DELETE: u64 = 0x1000;
 /// The flag that `__libc_dlopen_mode` of glibc before 2.34 needs.
 const OLD: u64 = 0x8000_0000;
+
+/// The answer of the library while another thread of the program is in such a call.
+const BUSY: i32 = 6;
 
 /// The start of the name of the library's file.
 const LIBRARY: &str = "libheapglass_preload";
@@ -43,6 +49,7 @@ pub(crate) fn inject(
     caution: Caution<'_>,
     request: Request<'_>,
 ) -> Result<Answer, Error> {
+    let _turn = Turn::take(process)?;
     let status = refusals::check(process)?;
     if status.is_suspended() {
         return Err(Error::Suspended { process });
@@ -83,6 +90,26 @@ pub(crate) fn inject(
         pause,
         unchanged_threads: done.unchanged_threads,
     })
+}
+
+/// The right to make calls in a process: one command at a time, because each of them would load the
+/// library. It ends with the command, however that ends.
+struct Turn {
+    _socket: Option<UnixListener>,
+}
+
+impl Turn {
+    fn take(process: u32) -> Result<Turn, Error> {
+        let name = format!("heapglass-attach-{process}");
+        let address = SocketAddr::from_abstract_name(name);
+        match address.and_then(|address| UnixListener::bind_addr(&address)) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(Error::Busy),
+            // Where there are no sockets, the library refuses a second call.
+            socket => Ok(Turn {
+                _socket: socket.ok(),
+            }),
+        }
+    }
 }
 
 /// The outcome of a request.
@@ -205,9 +232,13 @@ fn request_by(
         (Some(ours), Request::Detach) => (ours, calls.call(ours.detach, [0, 0])?),
         (None, Request::Detach) => return Err(Error::NotAttached),
     };
+    let code = code as i32;
+    if code == BUSY {
+        return Err(Error::Busy);
+    }
     let text = calls.call(ours.text, [0, 0])?;
     Ok(Done {
-        code: code as i32,
+        code,
         text: calls.text(text),
         unchanged_threads,
     })

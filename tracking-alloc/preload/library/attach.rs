@@ -41,6 +41,8 @@ mod answer {
     pub(super) const REFUSED: i32 = 4;
     /// Nothing is recorded.
     pub(super) const NOTHING: i32 = 5;
+    /// Another thread is in such a call. There is no text.
+    pub(super) const BUSY: i32 = 6;
 }
 
 /// The longest text for the caller.
@@ -121,7 +123,7 @@ fn direct_here(call: &Call) -> Result<(), c_int> {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn heapglass_attach_prepare(pairs: *mut [u64; 2], room: u64) -> c_int {
     let Some(call) = Call::begin() else {
-        return -answer::RECORDS;
+        return -answer::BUSY;
     };
     if let Err(refusal) = direct_here(&call) {
         return -refusal;
@@ -146,7 +148,7 @@ unsafe extern "C" fn heapglass_attach_prepare(pairs: *mut [u64; 2], room: u64) -
 #[unsafe(no_mangle)]
 unsafe extern "C" fn heapglass_attach(options: *const Options) -> c_int {
     let Some(call) = Call::begin() else {
-        return answer::RECORDS;
+        return answer::BUSY;
     };
     // SAFETY: guaranteed by the caller; the size comes first.
     let options = unsafe {
@@ -154,6 +156,10 @@ unsafe extern "C" fn heapglass_attach(options: *const Options) -> c_int {
         is_known.then(|| &*options)
     };
     let Some(options) = options.filter(|options| !options.path.is_null()) else {
+        // `heapglass_attach_prepare` has directed calls here.
+        if crate::begin::is_late() && Recording::current().is_none() {
+            direct_back();
+        }
         let text =
             b"the library in the program is of another version of heapglass; restart the program";
         return call.answer(answer::OTHER_VERSION, text);
@@ -193,7 +199,7 @@ unsafe extern "C" fn heapglass_attach(options: *const Options) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn heapglass_detach() -> c_int {
     let Some(call) = Call::begin() else {
-        return answer::NOTHING;
+        return answer::BUSY;
     };
     if !IS_ATTACHED.swap(false, AcqRel) {
         // Somebody may have been interrupted before the recording began. A program that was started

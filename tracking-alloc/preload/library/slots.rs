@@ -51,7 +51,9 @@ pub(crate) fn direct_calls() {
     let is_attached = IS_ATTACHED.load(Relaxed);
     let mut is_left_out = !is_attached;
     own.others(|image| {
-        if std::mem::take(&mut is_left_out) {
+        // The list of images is locked. So if this walk comes after the one of a detach, it finds
+        // that nothing is directed here any more.
+        if std::mem::take(&mut is_left_out) || !directs_calls() {
             return;
         }
         direct_calls_of(image, &own.functions, Way::Here);
@@ -89,7 +91,12 @@ pub(crate) fn detach() {
 pub(crate) fn watch_lookups() {
     if let Some(own) = Own::find() {
         let [.., dlsym] = own.loading;
-        own.others(|image| direct_calls_of(image, &[dlsym], Way::Here));
+        own.others(|image| {
+            // As in `direct_calls`.
+            if directs_calls() {
+                direct_calls_of(image, &[dlsym], Way::Here);
+            }
+        });
     }
 }
 

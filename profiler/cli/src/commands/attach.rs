@@ -69,7 +69,6 @@ mod linux {
             samples: mode::from_name(&args.mode) == Some(mode::SAMPLE),
             sample_bytes: args.sample_bytes.unwrap_or_default(),
             max_bytes: 0,
-            is_forced: args.force,
         };
         let stays = args.duration.is_some() || stdin().is_terminal() && stderr().is_terminal();
         // A signal during the call must not leave the program recorded without anybody knowing.
@@ -81,7 +80,7 @@ mod linux {
             leave_signals();
         }
         let begun = Instant::now();
-        let answer = inject::attach(*process, &settings);
+        let answer = inject::attach(*process, &settings, args.force);
         let path = target.path_of(answer.map_err(|error| target.refused(error))?, |pause| {
             terminal::eprint_line(format_args!(
                 "heapglass: attached to {} ({process}); one of its threads was stopped for {}",
