@@ -232,7 +232,11 @@ struct Waiting {
 }
 
 /// Calls that go on with the right time and result after a stop.
-const GO_ON: [i64; 14] = [
+///
+/// After a stop, most that have a time limit are seen as `restart_syscall`: not the waits for locks of
+/// malloc, which have none.
+const GO_ON: [i64; 15] = [
+    libc::SYS_restart_syscall,
     libc::SYS_futex,
     libc::SYS_poll,
     libc::SYS_ppoll,

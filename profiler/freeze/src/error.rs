@@ -63,6 +63,8 @@ pub enum Error {
         /// The reason.
         why: &'static str,
     },
+    /// The program sees no `/proc`, by which it would load a library from memory.
+    NoFolder,
     /// The loader of the program refused the library.
     NotLoaded(String),
     /// The library in the program is of another version.
@@ -155,6 +157,9 @@ impl fmt::Display for Error {
             Error::NoThread { why } => write!(
                 f,
                 "no thread is safe to use now: {why}; nothing was changed, try again"
+            ),
+            Error::NoFolder => f.write_str(
+                "it sees other files than this command, and no /proc, so it cannot load the library from memory; mount /proc there (`mount -t proc proc /proc`), or take a snapshot: `heapglass snapshot PID`",
             ),
             Error::NotLoaded(why) => write!(f, "its loader refused the library: {why}"),
             Error::OtherVersion => f.write_str(

@@ -65,6 +65,11 @@ pub(crate) fn inject(
         }
         Request::Detach => false,
     };
+    // The loader opens memory by a path there. `self` is nobody there who looks from another
+    // namespace.
+    if needs_memory && !Path::new(&format!("/proc/{process}/root/proc/version")).exists() {
+        return Err(Error::NoFolder);
+    }
     filters::check(&program, &status, caution.is_forced, needs_memory)?;
     let at = program
         .instructions()

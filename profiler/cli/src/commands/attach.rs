@@ -104,7 +104,7 @@ mod linux {
             }
             std::thread::sleep(LOOKS);
         }
-        target.detach(args.force, begun.elapsed())
+        target.detach(args.force, Some(begun.elapsed()))
     }
 
     /// Attaches to a process with the default settings. Returns the path of the recording, which
@@ -151,12 +151,7 @@ mod linux {
     }
 
     pub(in crate::commands) fn end(args: &Detach) -> Result<(), Error> {
-        let target = Target::find(&args.target)?;
-        let live = live::find(Path::new(&target.process.to_string())).ok();
-        let began = live
-            .map(|live| SystemTime::UNIX_EPOCH + Duration::from_nanos(live.header.started_unix_ns));
-        let took = began.and_then(|began| began.elapsed().ok());
-        target.detach(args.force, took.unwrap_or_default())
+        Target::find(&args.target)?.detach(args.force, None)
     }
 
     impl Target {
@@ -302,11 +297,17 @@ mod linux {
             })
         }
 
-        /// Ends the recording, and prints a summary.
-        fn detach(&self, is_forced: bool, took: Duration) -> Result<(), Error> {
+        /// Ends the recording, and prints a summary. Without a duration, it is that of the recording.
+        fn detach(&self, is_forced: bool, took: Option<Duration>) -> Result<(), Error> {
             let answer =
                 inject::detach(self.process, is_forced).map_err(|error| self.refused(error))?;
             let path = self.keep(self.path_of(answer, |_| ())?);
+            let recorded = || {
+                let began = header::read(&path)?.started_unix_ns;
+                let began = SystemTime::UNIX_EPOCH + Duration::from_nanos(began);
+                began.elapsed().ok()
+            };
+            let took = took.or_else(recorded).unwrap_or_default();
             self.summarize(&path, took, true);
             Ok(())
         }
