@@ -10,7 +10,6 @@ use crate::PATIENCE;
 use crate::error::Error;
 use crate::frame::{ARGUMENTS, ORIGINAL_RAX, RIP};
 use crate::image::Image;
-use crate::inject::is_libc;
 use crate::program::Program;
 use crate::refusals::Status;
 use crate::settings::{Registers, Walked};
@@ -59,7 +58,7 @@ impl Places {
     pub(crate) fn of(program: &Program) -> Places {
         let mut places = Places::default();
         for file in program.loaded() {
-            if file.name.starts_with("ld-linux") || file.name.starts_with("ld-2.") {
+            if file.is_loader() {
                 places.loader = file.range;
                 continue;
             }
@@ -71,7 +70,7 @@ impl Places {
             }
             let functions = LOCKING.iter().filter_map(|name| image.code_of(name));
             places.locking.extend(functions);
-            if is_libc(&file.name) {
+            if file.is_libc() {
                 places.libc = file.range;
             } else {
                 places.allocators.push(file.range);

@@ -142,11 +142,6 @@ struct Ours {
     text: u64,
 }
 
-/// Returns `true` for the file name of glibc.
-pub(crate) fn is_libc(name: &str) -> bool {
-    name == "libc.so.6" || name.starts_with("libc-2.")
-}
-
 /// Returns `true` for the file name of the library, as a file or as memory.
 fn is_ours(name: &str) -> bool {
     let name = name.strip_prefix("memfd:").unwrap_or(name);
@@ -157,7 +152,7 @@ impl Libraries {
     fn of(program: &Program) -> Result<Libraries, Error> {
         let loaded = program.loaded();
         let has_musl = loaded.iter().any(|of| of.name.contains("musl"));
-        let mut libcs = loaded.iter().filter(|of| is_libc(&of.name));
+        let mut libcs = loaded.iter().filter(|of| of.is_libc());
         let Some(libc) = libcs.find_map(|of| Image::at(program, of.range.start)) else {
             let what = if has_musl { "musl" } else { "static" };
             return Err(Error::NoGlibc { what });

@@ -39,6 +39,18 @@ pub(crate) struct LoadedFile {
     has_code: bool,
 }
 
+impl LoadedFile {
+    /// Returns `true` for glibc.
+    pub(crate) fn is_libc(&self) -> bool {
+        self.name == "libc.so.6" || self.name.starts_with("libc-2.")
+    }
+
+    /// Returns `true` for the loader of glibc.
+    pub(crate) fn is_loader(&self) -> bool {
+        self.name.starts_with("ld-linux") || self.name.starts_with("ld-2.")
+    }
+}
+
 impl Mapping {
     fn parse(line: &str) -> Option<Mapping> {
         let (range, rest) = line.split_once(' ')?;

@@ -6,7 +6,7 @@
 //! recorded block is missed. At the end it is the other way round.
 
 use crate::begin::Malloc;
-use crate::{images, inner, linked, loading, redirected, slots};
+use crate::{images, inner, linked, loading, operators, redirected, slots};
 use heapglass_recorder::{Attached, InnerAllocator, Recording, Settings, Source};
 use libc::{c_char, c_int};
 use std::cell::UnsafeCell;
@@ -108,6 +108,7 @@ fn direct_here(call: &Call) -> Result<(), c_int> {
         return Err(call.answer(answer::RECORDS_ITSELF, text));
     }
     linked::find();
+    operators::find();
     slots::attach();
     linked::begin(&redirected::all());
     Ok(())
