@@ -286,7 +286,7 @@ mod tests {
         Places {
             loader: 100..200,
             libc: 200..300,
-            allocators: vec![300..400],
+            allocators: vec![300..350, 350..400],
             locking: vec![210..220, 310..320],
         }
     }
