@@ -16,8 +16,8 @@ use tracking_alloc_recording::VERSION;
 
 use crate::args::Symbols;
 use crate::error::Error;
-use crate::files::header;
 use crate::files::leftovers::{Kind, Leftover};
+use crate::files::{header, live};
 use crate::progress::Working;
 use crate::terminal::has_terminal;
 
@@ -123,7 +123,11 @@ pub(crate) fn explain(path: &Path, error: impl Display) -> Error {
     let is_missing =
         |found: io::Result<Metadata>| found.is_err_and(|error| error.kind() == ErrorKind::NotFound);
     let name = path.display();
-    if is_missing(path.symlink_metadata()) {
+    if let Some(process) = live::process(path) {
+        Error::misuse(format_args!(
+            "process {process} is not recorded; record it from now on: `heapglass attach {process}`; see what it holds now: `heapglass snapshot {process}`"
+        ))
+    } else if is_missing(path.symlink_metadata()) {
         Error::misuse(format_args!(
             "{name}: no such file; run `heapglass` to list recordings, or `heapglass --help` to list commands"
         ))

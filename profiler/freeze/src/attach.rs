@@ -1,7 +1,7 @@
 //! Attaching to a running program: its next allocations are recorded.
 
 use crate::error::Error;
-use crate::settings::{Answer, Settings};
+use crate::settings::{Answer, Caution, Settings};
 
 /// Loads the library into a process and starts a recording.
 ///
@@ -9,9 +9,13 @@ use crate::settings::{Answer, Settings};
 /// Returns an error if the process must be left alone, cannot be traced, or has no thread that is
 /// safe to use. It goes on as before.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub fn attach(process: u32, settings: &Settings<'_>) -> Result<Answer, Error> {
+pub fn attach(
+    process: u32,
+    settings: &Settings<'_>,
+    caution: Caution<'_>,
+) -> Result<Answer, Error> {
     let request = crate::inject::Request::Attach(settings);
-    traced(|| crate::inject::inject(process, settings.is_forced, request))
+    traced(|| crate::inject::inject(process, caution, request))
 }
 
 /// Finishes the recording of [`attach`].
@@ -19,8 +23,8 @@ pub fn attach(process: u32, settings: &Settings<'_>) -> Result<Answer, Error> {
 /// # Errors
 /// The same as for [`attach`]. Also if the library is not loaded.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub fn detach(process: u32, is_forced: bool) -> Result<Answer, Error> {
-    traced(|| crate::inject::inject(process, is_forced, crate::inject::Request::Detach))
+pub fn detach(process: u32, caution: Caution<'_>) -> Result<Answer, Error> {
+    traced(|| crate::inject::inject(process, caution, crate::inject::Request::Detach))
 }
 
 /// Runs `work` in a thread that no signal interrupts. The kernel lets only the thread that traces
@@ -48,7 +52,11 @@ fn traced(work: impl FnOnce() -> Result<Answer, Error> + Send) -> Result<Answer,
 /// # Errors
 /// Returns [`Error::CannotAttach`] on this platform.
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub fn attach(_process: u32, _settings: &Settings<'_>) -> Result<Answer, Error> {
+pub fn attach(
+    _process: u32,
+    _settings: &Settings<'_>,
+    _caution: Caution<'_>,
+) -> Result<Answer, Error> {
     Err(Error::CannotAttach)
 }
 
@@ -57,6 +65,6 @@ pub fn attach(_process: u32, _settings: &Settings<'_>) -> Result<Answer, Error> 
 /// # Errors
 /// Returns [`Error::CannotAttach`] on this platform.
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub fn detach(_process: u32, _is_forced: bool) -> Result<Answer, Error> {
+pub fn detach(_process: u32, _caution: Caution<'_>) -> Result<Answer, Error> {
     Err(Error::CannotAttach)
 }

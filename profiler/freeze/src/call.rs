@@ -148,14 +148,7 @@ impl<'a> Caller<'a> {
         // Here the kernel begins interrupted calls again, as it would have without us.
         ptrace::interrupt(thread)?;
         ptrace::resume(thread, 0)?;
-        loop {
-            match ptrace::wait(thread)? {
-                Event::Stopped => break,
-                Event::Ended => return Err(io::ErrorKind::NotFound.into()),
-                Event::Signal(signal) => ptrace::resume(thread, signal)?,
-                _ => ptrace::resume(thread, 0)?,
-            }
-        }
+        ptrace::until_stopped(thread)?;
         ptrace::set_signal_mask(thread, self.mask)?;
         ptrace::set_registers(thread, &self.thread.words)?;
         Ok(result)

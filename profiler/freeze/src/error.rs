@@ -55,16 +55,22 @@ pub enum Error {
         what: &'static str,
     },
     /// A filter of system calls or a shadow stack may kill the program.
-    Sandboxed(&'static str),
+    Sandboxed(String),
+    /// The kernel does not tell what a filter of system calls forbids.
+    UnknownFilter(io::Error),
     /// No thread is safe to use.
     NoThread {
         /// The reason.
         why: &'static str,
     },
+    /// The program sees no `/proc`, by which it would load a library from memory.
+    NoFolder,
     /// The loader of the program refused the library.
     NotLoaded(String),
     /// The library in the program is of another version.
     OtherVersion,
+    /// Another command makes such calls in the program.
+    Busy,
     /// The library is not in the program.
     NotAttached,
     /// A call in the program took too long. It goes on by itself.
@@ -142,17 +148,29 @@ impl fmt::Display for Error {
             ),
             Error::Sandboxed(why) => write!(
                 f,
-                "{why}; nothing was done; if its filter allows memfd_create, mmap, openat, ftruncate and fallocate, use --force"
+                "{why}; nothing was done; take a snapshot instead (`heapglass snapshot PID`), or start the program without it"
+            ),
+            Error::UnknownFilter(error) => write!(
+                f,
+                "it has a filter of system calls (seccomp), and only root may read whether that would kill it ({error}); nothing was done; run heapglass as root, or use --force if the filter allows memfd_create, mmap, mprotect, openat, fallocate and madvise"
             ),
             Error::NoThread { why } => write!(
                 f,
                 "no thread is safe to use now: {why}; nothing was changed, try again"
             ),
+            Error::NoFolder => f.write_str(
+                "it sees other files than this command, and no /proc, so it cannot load the library from memory; mount /proc there (`mount -t proc proc /proc`), or take a snapshot: `heapglass snapshot PID`",
+            ),
             Error::NotLoaded(why) => write!(f, "its loader refused the library: {why}"),
             Error::OtherVersion => f.write_str(
                 "the library in the program is of another version of heapglass; use that version, or restart the program",
             ),
-            Error::NotAttached => f.write_str("nobody is attached to it"),
+            Error::NotAttached => f.write_str(
+                "nobody is attached to it; if it has become another program (`exec`), its recording ended with that",
+            ),
+            Error::Busy => f.write_str(
+                "another command attaches to it or detaches from it just now; try again",
+            ),
             Error::Late => f.write_str(
                 "the call in the program takes long; it goes on by itself, and nothing is undone half way",
             ),

@@ -2,6 +2,7 @@
 //! for files that were deleted or lie in another container.
 
 use crate::program::Program;
+use std::ops::Range;
 
 /// A library in the memory of a process.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +80,11 @@ impl<'a> Image<'a> {
 
     /// Returns the address of a function that the library defines.
     pub(crate) fn function(&self, name: &str) -> Option<u64> {
+        Some(self.code_of(name)?.start)
+    }
+
+    /// Returns the code of a function that the library defines.
+    pub(crate) fn code_of(&self, name: &str) -> Option<Range<u64>> {
         let [buckets, first, words] = [0, 4, 8].map(|at| self.half(self.hash + at));
         let (buckets, first, words) = (buckets?, first?, u64::from(words?));
         let table = self.hash + 16 + 8 * words;
@@ -90,9 +96,9 @@ impl<'a> Image<'a> {
             let at = number.checked_sub(u64::from(first))?;
             let chained = self.half(chains + 4 * at)?;
             if chained | 1 == hash | 1
-                && let Some(address) = self.symbol(number, name)
+                && let Some(code) = self.symbol(number, name)
             {
-                return Some(address);
+                return Some(code);
             }
             if chained & 1 != 0 {
                 return None;
@@ -101,7 +107,7 @@ impl<'a> Image<'a> {
         None
     }
 
-    fn symbol(&self, number: u64, name: &str) -> Option<u64> {
+    fn symbol(&self, number: u64, name: &str) -> Option<Range<u64>> {
         let symbol = self.symbols + number * SYMBOL_BYTES;
         let at = self.strings + u64::from(self.half(symbol)?);
         let mut found = vec![0; name.len() + 1];
@@ -109,7 +115,9 @@ impl<'a> Image<'a> {
         let is_defined = self.half(symbol + 4)? >> 16 != 0;
         let is_it = found.strip_suffix(&[0]) == Some(name.as_bytes());
         let value = self.program.word(symbol + 8)?;
-        (is_it && is_defined).then(|| self.bias.wrapping_add(value))
+        let bytes = self.program.word(symbol + 16)?;
+        let start = self.bias.wrapping_add(value);
+        (is_it && is_defined).then(|| start..start.saturating_add(bytes))
     }
 }
 

@@ -40,13 +40,21 @@
 //! | `frame` | the frame that restores a thread |
 //! | `program` | memory, mappings and instructions of a process |
 //! | `call` | makes a stopped thread call the kernel |
-//! | `attach`, `inject`, `image` | loads a library and calls its functions |
+//! | `attach`, `inject`, `image`, `replace` | loads a library and calls its functions |
+//! | `choice`, `filters` | the thread that makes the calls, and filters of system calls |
+//! | `calls` | makes a stopped thread call functions |
 //! | `tracer` | the thread that traces |
 
 mod attach;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod call;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod calls;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod choice;
 mod error;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod filters;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod frame;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -59,6 +67,8 @@ mod program;
 mod ptrace;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod refusals;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod replace;
 mod settings;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod threads;
@@ -71,7 +81,7 @@ mod tests;
 
 pub use attach::{attach, detach};
 pub use error::Error;
-pub use settings::{Answer, Settings};
+pub use settings::{Answer, Caution, Registers, Settings, Walked};
 
 use std::time::Duration;
 

@@ -23,7 +23,32 @@ struct Mapping {
     is_code: bool,
     /// It can be written, and belongs to the process alone.
     is_own: bool,
+    /// The place in the file, and the device and inode of the file: 0 if there is none.
+    offset: u64,
+    file: (u64, u64),
     name: String,
+}
+
+/// A file with code in the memory of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LoadedFile {
+    pub(crate) range: Range<u64>,
+    file: (u64, u64),
+    /// The file name, without its folder.
+    pub(crate) name: String,
+    has_code: bool,
+}
+
+impl LoadedFile {
+    /// Returns `true` for glibc.
+    pub(crate) fn is_libc(&self) -> bool {
+        self.name == "libc.so.6" || self.name.starts_with("libc-2.")
+    }
+
+    /// Returns `true` for the loader of glibc.
+    pub(crate) fn is_loader(&self) -> bool {
+        self.name.starts_with("ld-linux") || self.name.starts_with("ld-2.")
+    }
 }
 
 impl Mapping {
@@ -33,12 +58,24 @@ impl Mapping {
         let hex = |text: &str| u64::from_str_radix(text, 16).ok();
         let mut fields = rest.splitn(5, ' ');
         let rights = fields.next()?.as_bytes();
+        let offset = hex(fields.next()?)?;
+        let (major, minor) = fields.next()?.split_once(':')?;
+        let inode = fields.next()?.parse().ok()?;
+        let name = fields.next().unwrap_or_default();
         Some(Mapping {
             range: hex(start)?..hex(end)?,
             is_code: rights.first() == Some(&b'r') && rights.get(2) == Some(&b'x'),
             is_own: rights.starts_with(b"rw") && rights.get(3) == Some(&b'p'),
-            name: fields.nth(3).unwrap_or_default().trim_start().to_owned(),
+            offset,
+            file: (hex(major)? << 32 | hex(minor)?, inode),
+            name: name.trim_start().to_owned(),
         })
+    }
+
+    /// Returns the file name without its folder. A file that was replaced since is still loaded.
+    fn file_name(&self) -> &str {
+        let path = self.name.trim_end_matches(" (deleted)");
+        path.rsplit('/').next().unwrap_or_default()
     }
 }
 
@@ -80,20 +117,27 @@ impl Program {
         found.map_or(address, |of| of.range.end)
     }
 
-    /// Returns the addresses of a library whose file name `is_it` accepts.
-    pub(crate) fn image(&self, is_it: &dyn Fn(&str) -> bool) -> Option<Range<u64>> {
-        let file = |of: &Mapping| {
-            // A file that was replaced since is still loaded.
-            let path = of.name.trim_end_matches(" (deleted)");
-            path.rsplit('/').next().unwrap_or_default().to_owned()
-        };
-        let mut parts = self.mappings.iter().filter(|of| is_it(&file(of)));
-        let first = parts.next()?;
-        let last = parts
-            .filter(|of| of.name == first.name)
-            .last()
-            .unwrap_or(first);
-        Some(first.range.start..last.range.end)
+    /// Returns the files that are loaded as code. One that is only mapped to be read, as debuggers
+    /// do, is none, whatever its name. Two files with the same name are two.
+    pub(crate) fn loaded(&self) -> Vec<LoadedFile> {
+        let mut all: Vec<LoadedFile> = Vec::new();
+        for mapping in self.mappings.iter().filter(|of| of.file.1 != 0) {
+            let last = all.last_mut().filter(|last| last.file == mapping.file);
+            match last {
+                Some(last) if mapping.offset != 0 => {
+                    last.range.end = mapping.range.end;
+                    last.has_code |= mapping.is_code;
+                }
+                _ => all.push(LoadedFile {
+                    range: mapping.range.clone(),
+                    file: mapping.file,
+                    name: mapping.file_name().to_owned(),
+                    has_code: mapping.is_code,
+                }),
+            }
+        }
+        all.retain(|file| file.has_code);
+        all
     }
 
     pub(crate) fn word(&self, address: u64) -> Option<u64> {
@@ -193,6 +237,31 @@ mod tests {
 
     fn mapping(line: &str) -> Mapping {
         Mapping::parse(line).expect("a mapping")
+    }
+
+    #[test]
+    fn a_file_is_loaded_if_it_has_code_and_names_alone_do_not_tell() {
+        let program = Program {
+            process: 1,
+            memory: tempfile::tempfile().expect("a file"),
+            mappings: vec![
+                // Somebody reads the file of another libc.
+                mapping("1000-9000 r--p 00000000 08:01 4 /other/libc.so.6"),
+                mapping("10000-11000 r--p 00000000 08:01 5                  /lib/libc.so.6"),
+                mapping("11000-13000 r-xp 00001000 08:01 5                  /lib/libc.so.6"),
+                mapping("13000-14000 rw-p 00003000 08:01 5                  /lib/libc.so.6"),
+                mapping("14000-15000 rw-p 00000000 00:00 0 "),
+                mapping("20000-21000 r-xp 00000000 00:01 6 /memfd:libx.so (deleted)"),
+                mapping("30000-31000 r-xp 00000000 00:00 0                  [vdso]"),
+            ],
+        };
+        let loaded = program.loaded();
+        let found = loaded.iter().map(|of| (of.name.as_str(), of.range.clone()));
+        let expected = [
+            ("libc.so.6", 0x10000..0x14000),
+            ("memfd:libx.so", 0x20000..0x21000),
+        ];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
     }
 
     #[test]

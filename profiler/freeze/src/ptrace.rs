@@ -1,6 +1,7 @@
 //! System calls about other processes, mostly requests of ptrace(2).
 //!
-//! A thread that traces must make all requests itself. None of these functions allocates.
+//! A thread that traces must make all requests itself. None of these functions allocates,
+//! but for [`filter`].
 
 use std::io;
 use std::ptr::null_mut;
@@ -14,6 +15,9 @@ const SET_BYTES: usize = 8;
 const NOTE_EXTENDED: usize = 0x202;
 const GET_RSEQ: u32 = 0x420f;
 const GET_DISPATCH: u32 = 0x4211;
+const GET_FILTER: u32 = 0x420c;
+/// Bytes of an instruction of a filter of system calls.
+const INSTRUCTION_BYTES: usize = 8;
 /// The bit of a signal that tells a stop at a system call from `SIGTRAP`.
 const IS_SYSTEM_CALL: i32 = 0x80;
 /// The first pauses between two looks at a thread, and the longest.
@@ -195,6 +199,25 @@ pub(crate) fn dispatches_system_calls(thread: i32) -> bool {
     is_told && words[0] != 0
 }
 
+/// Reads one of the filters of system calls of a thread: its instructions. Returns `None` after the
+/// last one.
+///
+/// # Errors
+/// Returns an error if the kernel does not tell. It tells only administrators.
+pub(crate) fn filter(
+    thread: i32,
+    number: usize,
+) -> io::Result<Option<Vec<[u8; INSTRUCTION_BYTES]>>> {
+    let count = match request(GET_FILTER, thread, number, 0) {
+        Ok(count) => count,
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut code = vec![[0; INSTRUCTION_BYTES]; count];
+    request(GET_FILTER, thread, number, code.as_mut_ptr() as usize)?;
+    Ok(Some(code))
+}
+
 /// Waits until a thread reports.
 pub(crate) fn wait(thread: i32) -> io::Result<Event> {
     loop {
@@ -209,6 +232,21 @@ pub(crate) fn wait(thread: i32) -> io::Result<Event> {
 
 fn is_interrupted(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EINTR)
+}
+
+/// Waits until a thread stops that was asked to. It gets its signals meanwhile.
+///
+/// # Errors
+/// Returns an error if the thread has ended.
+pub(crate) fn until_stopped(thread: i32) -> io::Result<()> {
+    loop {
+        match wait(thread)? {
+            Event::Stopped => return Ok(()),
+            Event::Ended => return Err(io::Error::from_raw_os_error(libc::ESRCH)),
+            Event::Signal(signal) => resume(thread, signal)?,
+            _ => resume(thread, 0)?,
+        }
+    }
 }
 
 /// Waits until a thread reports. Returns `None` if it does not before `end`.

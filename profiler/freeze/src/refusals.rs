@@ -21,7 +21,8 @@ pub(crate) struct Status {
     /// The user that owns the process.
     user: u32,
     is_kernel: bool,
-    has_filter: bool,
+    /// 0: no filter of system calls; 1: four calls only; 2: filters.
+    filter: u32,
     has_shadow_stack: bool,
 }
 
@@ -41,7 +42,7 @@ impl Status {
                 "TracerPid" => status.tracer = number,
                 "Uid" => status.user = number,
                 "Kthread" => status.is_kernel = number != 0,
-                "Seccomp" => status.has_filter = number != 0,
+                "Seccomp" => status.filter = number,
                 "x86_Thread_features" => {
                     status.has_shadow_stack = value.contains("shstk");
                 }
@@ -60,7 +61,7 @@ impl Status {
     /// Returns the reason why a thread must make no call for us. `is_forced` if a filter of system
     /// calls is none.
     pub(crate) fn forbids_calls(&self, is_forced: bool) -> Option<&'static str> {
-        if self.has_filter && !is_forced {
+        if self.has_filter() && !is_forced {
             Some(
                 "it has a filter of system calls (seccomp), which may kill it for a call that it does not expect",
             )
@@ -69,6 +70,16 @@ impl Status {
         } else {
             None
         }
+    }
+
+    /// Returns `true` for a thread with a filter of system calls.
+    pub(crate) fn has_filter(&self) -> bool {
+        self.filter != 0
+    }
+
+    /// Returns `true` for a thread that may make four system calls only.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.filter == 1
     }
 
     /// Returns `true` for a process that a signal has stopped.
@@ -186,7 +197,7 @@ mod tests {
             process: 77,
             tracer: 5,
             user: 1000,
-            has_filter: true,
+            filter: 2,
             ..Status::default()
         };
         assert_eq!(status, expected);

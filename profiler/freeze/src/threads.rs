@@ -74,14 +74,14 @@ impl Stopped {
         Ok(stopped)
     }
 
-    /// Stops one thread. Returns `None` if it ends.
+    /// Stops one thread, until `end` at the latest. Returns `None` if it ends.
     pub(crate) fn one(
         id: i32,
         program: &Program,
         status: &Status,
+        end: Instant,
     ) -> Result<Option<Stopped>, Error> {
         let mut stopped = Stopped::none();
-        let end = stopped.begun + PATIENCE;
         if stopped.ask(id, program, status)? {
             stopped.wait(id, end)?;
         }

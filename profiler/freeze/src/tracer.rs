@@ -10,7 +10,7 @@ use crate::program::Program;
 use crate::ptrace::{self, Blocked, Event};
 use crate::refusals::{self, Status};
 use crate::threads::{self, Stopped};
-use crate::{Frozen, Thread, Way};
+use crate::{Frozen, PATIENCE as OF_ONE, Thread, Way};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -231,7 +231,8 @@ impl Copy {
         let all = (libc::__WALL | libc::WNOHANG) as u32;
         let arguments = [self.inner.cast_unsigned(), 0, u64::from(all), 0, 0, 0];
         for id in threads {
-            let Ok(Some(stopped)) = Stopped::one(id, &self.program, &self.status) else {
+            let end = Instant::now() + OF_ONE;
+            let Ok(Some(stopped)) = Stopped::one(id, &self.program, &self.status, end) else {
                 continue;
             };
             if let Ok(caller) = Caller::among(&stopped, &self.program, self.at, false) {

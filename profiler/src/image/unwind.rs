@@ -45,6 +45,21 @@ impl Code<'_> {
 /// The registers of a thread, by their numbers in DWARF; `None` if they are not known.
 pub(crate) type Registers = [Option<u64>; 17];
 
+/// The rules of modules that were read, by the address and the inode of each.
+#[derive(Default)]
+pub(crate) struct KnownRules(HashMap<(u64, u64), Option<Rules>>);
+
+/// The stack of a thread.
+#[derive(Debug, Default)]
+pub(crate) struct Walked {
+    /// The frames, the innermost first.
+    pub(crate) frames: Vec<Frame>,
+    /// The last frame is that of the function with which the thread began.
+    pub(crate) is_complete: bool,
+    /// A signal has interrupted one of the functions.
+    pub(crate) has_signal: bool,
+}
+
 /// Returns the frames of threads, the innermost first. `mappings` are in the order of their
 /// addresses, and `threads` has the registers of each thread.
 pub(crate) fn frames(
@@ -52,46 +67,71 @@ pub(crate) fn frames(
     memory: &dyn Memory,
     threads: impl Iterator<Item = Registers>,
 ) -> Vec<Frame> {
-    let code = &Code { mappings, memory };
-    let bases = maps::bases(mappings);
-    let mut rules: HashMap<u64, Option<Rules>> = HashMap::new();
+    let mut rules = KnownRules::default();
     let mut frames = Vec::new();
     for registers in threads {
-        let first = frames.len();
-        let mut frame = Frame {
-            registers,
-            ..Frame::default()
-        };
-        let mut is_exact = true;
-        while frames.len() - first < MOST_FRAMES && frames.len() < MOST_FRAMES_OF_ALL {
-            let Some(counter) = frame.registers[PROGRAM_COUNTER].filter(|&counter| counter != 0)
-            else {
-                break;
-            };
-            // The call is before the return address.
-            frame.lookup = counter - u64::from(!is_exact);
-            let mapping = maps::at(mappings, frame.lookup);
-            let Some(&base) = mapping.and_then(|mapping| bases.get(mapping.path())) else {
-                break;
-            };
-            let rules = rules.entry(base).or_insert_with(|| read(code, base));
-            let Some((outer, is_signal)) = rules
-                .as_ref()
-                .and_then(|rules| step(code, rules, &mut frame))
-            else {
-                break;
-            };
-            let is_outer =
-                is_signal || outer.registers[STACK_POINTER] > frame.registers[STACK_POINTER];
-            frames.push(frame);
-            if !is_outer {
-                break;
-            }
-            frame = outer;
-            is_exact = is_signal;
-        }
+        let most = MOST_FRAMES.min(MOST_FRAMES_OF_ALL - frames.len());
+        frames.extend(walk_some(mappings, memory, registers, &mut rules, most).frames);
     }
     frames
+}
+
+/// Walks the stack of a thread. `mappings` are in the order of their addresses.
+pub(crate) fn walk(
+    mappings: &[Mapping],
+    memory: &dyn Memory,
+    registers: Registers,
+    rules: &mut KnownRules,
+) -> Walked {
+    walk_some(mappings, memory, registers, rules, MOST_FRAMES)
+}
+
+fn walk_some(
+    mappings: &[Mapping],
+    memory: &dyn Memory,
+    registers: Registers,
+    rules: &mut KnownRules,
+    most: usize,
+) -> Walked {
+    let code = &Code { mappings, memory };
+    let bases = maps::bases(mappings);
+    let mut walked = Walked::default();
+    let mut frame = Frame {
+        registers,
+        ..Frame::default()
+    };
+    let mut is_exact = true;
+    while walked.frames.len() < most {
+        let Some(counter) = frame.registers[PROGRAM_COUNTER].filter(|&counter| counter != 0) else {
+            walked.is_complete = !walked.frames.is_empty();
+            break;
+        };
+        // The call is before the return address.
+        frame.lookup = counter - u64::from(!is_exact);
+        let Some(mapping) = maps::at(mappings, frame.lookup) else {
+            break;
+        };
+        let Some(&base) = bases.get(mapping.path()) else {
+            break;
+        };
+        let known = rules.0.entry((base, mapping.inode));
+        let of_module = known.or_insert_with(|| read(code, base));
+        let Some((outer, is_signal)) = of_module
+            .as_ref()
+            .and_then(|rules| step(code, rules, &mut frame))
+        else {
+            break;
+        };
+        let is_outer = is_signal || outer.registers[STACK_POINTER] > frame.registers[STACK_POINTER];
+        walked.frames.push(frame);
+        walked.has_signal |= is_signal;
+        if !is_outer {
+            break;
+        }
+        frame = outer;
+        is_exact = is_signal;
+    }
+    walked
 }
 
 fn read(code: &Code<'_>, base: u64) -> Option<Rules> {

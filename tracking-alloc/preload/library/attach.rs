@@ -6,7 +6,7 @@
 //! recorded block is missed. At the end it is the other way round.
 
 use crate::begin::Malloc;
-use crate::{images, inner, linked, loading, redirected, slots};
+use crate::{images, inner, linked, loading, operators, redirected, slots};
 use heapglass_recorder::{Attached, InnerAllocator, Recording, Settings, Source};
 use libc::{c_char, c_int};
 use std::cell::UnsafeCell;
@@ -41,6 +41,8 @@ mod answer {
     pub(super) const REFUSED: i32 = 4;
     /// Nothing is recorded.
     pub(super) const NOTHING: i32 = 5;
+    /// Another thread is in such a call. There is no text.
+    pub(super) const BUSY: i32 = 6;
 }
 
 /// The longest text for the caller.
@@ -106,6 +108,7 @@ fn direct_here(call: &Call) -> Result<(), c_int> {
         return Err(call.answer(answer::RECORDS_ITSELF, text));
     }
     linked::find();
+    operators::find();
     slots::attach();
     linked::begin(&redirected::all());
     Ok(())
@@ -121,7 +124,7 @@ fn direct_here(call: &Call) -> Result<(), c_int> {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn heapglass_attach_prepare(pairs: *mut [u64; 2], room: u64) -> c_int {
     let Some(call) = Call::begin() else {
-        return -answer::RECORDS;
+        return -answer::BUSY;
     };
     if let Err(refusal) = direct_here(&call) {
         return -refusal;
@@ -146,7 +149,7 @@ unsafe extern "C" fn heapglass_attach_prepare(pairs: *mut [u64; 2], room: u64) -
 #[unsafe(no_mangle)]
 unsafe extern "C" fn heapglass_attach(options: *const Options) -> c_int {
     let Some(call) = Call::begin() else {
-        return answer::RECORDS;
+        return answer::BUSY;
     };
     // SAFETY: guaranteed by the caller; the size comes first.
     let options = unsafe {
@@ -154,6 +157,10 @@ unsafe extern "C" fn heapglass_attach(options: *const Options) -> c_int {
         is_known.then(|| &*options)
     };
     let Some(options) = options.filter(|options| !options.path.is_null()) else {
+        // `heapglass_attach_prepare` has directed calls here.
+        if crate::begin::is_late() && Recording::current().is_none() {
+            direct_back();
+        }
         let text =
             b"the library in the program is of another version of heapglass; restart the program";
         return call.answer(answer::OTHER_VERSION, text);
@@ -193,7 +200,7 @@ unsafe extern "C" fn heapglass_attach(options: *const Options) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn heapglass_detach() -> c_int {
     let Some(call) = Call::begin() else {
-        return answer::NOTHING;
+        return answer::BUSY;
     };
     if !IS_ATTACHED.swap(false, AcqRel) {
         // Somebody may have been interrupted before the recording began. A program that was started

@@ -3,7 +3,7 @@
 
 use crate::{environment, exec, images, inner, linked, slots};
 use heapglass_recorder::{Callers, InnerAllocator, Source};
-use std::sync::atomic::{AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
 /// The source of the events: the functions of [`exported`](crate::exported).
 pub(crate) struct Malloc;
@@ -41,6 +41,13 @@ const EXAMINING: u32 = 1;
 const MAY: u32 = 2;
 const MAY_NOT: u32 = 3;
 static ANSWER: AtomicU32 = AtomicU32::new(UNKNOWN);
+/// `true` if the process records because the environment asks for it.
+static RECORDS: AtomicBool = AtomicBool::new(false);
+
+/// Returns `true` after [`may_record`] if the process records.
+pub(crate) fn records() -> bool {
+    RECORDS.load(Acquire)
+}
 
 /// Notes that this library was loaded into a program that runs already. Whatever the environment
 /// asks for, nothing is recorded until [`attach`](crate::attach) starts it.
@@ -76,6 +83,7 @@ pub(crate) fn may_record() -> Option<bool> {
     }
     let may = !is_recorded;
     if is_wanted && may {
+        RECORDS.store(true, Release);
         if inner::is_in_front() {
             slots::begin();
         }

@@ -1,7 +1,7 @@
 //! The function that the loader calls before the program's own code runs.
 
 use crate::begin::{self, Malloc};
-use crate::{exec, linked, loading, redirected};
+use crate::{exec, linked, loading, operators, redirected, slots};
 use heapglass_recorder::start_from_environment;
 
 #[used]
@@ -15,6 +15,12 @@ extern "C" fn constructor() {
     }
     exec::find();
     begin::may_record();
+    if begin::records() {
+        operators::find();
+    }
+    if operators::are_found() {
+        slots::begin();
+    }
     linked::begin(&redirected::all());
     start_from_environment::<Malloc>();
 }

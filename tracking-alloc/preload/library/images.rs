@@ -63,6 +63,15 @@ pub(crate) fn is_after(address: usize, other: usize) -> bool {
     own > other
 }
 
+/// Returns `true` if an address lies in the executable.
+pub(crate) fn is_in_executable(address: usize) -> bool {
+    let (mut is_first, mut is_inside) = (true, false);
+    for_each(|image| {
+        is_inside |= std::mem::take(&mut is_first) && image.range().contains(&address);
+    });
+    is_inside
+}
+
 /// An image in memory.
 pub(crate) struct Image {
     pub(crate) base: usize,

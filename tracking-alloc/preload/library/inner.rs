@@ -94,9 +94,24 @@ static IS_LIBC: AtomicBool = AtomicBool::new(true);
 static IS_IN_FRONT: AtomicBool = AtomicBool::new(false);
 static IS_FOUND: AtomicBool = AtomicBool::new(false);
 
-/// Returns the address of a function of glibc's.
+/// Returns the address of a function of glibc's. tcmalloc has functions with the names of glibc's
+/// allocator, `__libc_malloc` too.
 pub(crate) fn of_libc() -> usize {
-    __libc_malloc as *const () as usize
+    libc::gnu_get_libc_version as *const () as usize
+}
+
+/// Returns the address of the program's `malloc`, after [`find`].
+pub(crate) fn of_program() -> usize {
+    pointers::malloc.load(Acquire).addr()
+}
+
+/// Returns a function that the loader prefers, if it is in the same file as the program's `malloc`.
+pub(crate) fn beside_malloc(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: the name is a string.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    let (image, is_defined) = place_of(found)?;
+    let (allocator, _) = place_of(pointers::malloc.load(Acquire))?;
+    (image == allocator && is_defined).then_some(found)
 }
 
 /// Returns `true` if the allocator is glibc's.
@@ -152,7 +167,9 @@ pub(crate) fn find() {
             pointer.store(found, Release);
         }
     }
-    let is_libc = pointers::malloc.load(Relaxed) == __libc_malloc as *const () as *mut c_void;
+    let image = |address| place_of(address).map(|(image, _)| image);
+    let of_libc = std::ptr::with_exposed_provenance(of_libc());
+    let is_libc = image(pointers::malloc.load(Relaxed)) == image(of_libc);
     IS_LIBC.store(is_libc, Relaxed);
 }
 

@@ -13,6 +13,8 @@
 //! | `slots` | calls that do not reach this library by themselves |
 //! | `attach` | a recording in a program that runs already |
 //! | `linked`, `redirected` | allocators that a Rust program contains under other names |
+//! | `operators` | C++'s `operator new` of an allocator that has its own |
+//! | `asks_first` | functions that jump to the one that they are called instead of |
 //! | `loading`, `images` | code that is loaded and unloaded, and all that is loaded |
 //!
 //! Nothing here allocates, and nothing uses a lock or a thread-local variable of std.
@@ -24,6 +26,7 @@
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 
+mod asks_first;
 mod attach;
 mod begin;
 mod constructor;
@@ -34,6 +37,11 @@ mod images;
 mod inner;
 mod linked;
 mod loading;
+#[cfg(target_arch = "x86_64")]
+mod operators;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "no_operators.rs"]
+mod operators;
 mod redirected;
 mod slots;
 #[cfg(panic = "abort")]

@@ -1,5 +1,6 @@
 //! `dlopen`, `dlclose` and `dlsym`, of which the recorder hears.
 
+use crate::asks_first::asks_first;
 use crate::slots::{self, DLCLOSE, DLOPEN, DLSYM, DLSYM_HERE};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
@@ -33,53 +34,6 @@ fn catch_up() {
 /// Forgets libraries whose calls were to be directed here.
 pub(crate) fn forget() {
     IS_BEHIND.store(false, Release);
-}
-
-/// Defines a function that calls another one with its two arguments, returns what that returns, and
-/// jumps to libc's function with the same arguments if it is null. libc finds its caller by the
-/// return address.
-macro_rules! asks_first {
-    ($(#[$attribute:meta])* fn $name:ident { $asked:ident, else $libc:ident }) => {
-        $(#[$attribute])*
-        #[cfg(target_arch = "x86_64")]
-        #[unsafe(naked)]
-        unsafe extern "C" fn $name() {
-            std::arch::naked_asm!(
-                "push rdi", "push rsi", "sub rsp, 8",
-                "call {asked}",
-                "add rsp, 8", "pop rsi", "pop rdi",
-                "test rax, rax",
-                "je 2f",
-                "ret",
-                "2:",
-                "jmp qword ptr [rip + {libc}]",
-                asked = sym $asked,
-                libc = sym $libc,
-            )
-        }
-
-        $(#[$attribute])*
-        #[cfg(target_arch = "aarch64")]
-        #[unsafe(naked)]
-        unsafe extern "C" fn $name() {
-            std::arch::naked_asm!(
-                "stp x29, x30, [sp, #-32]!",
-                "stp x0, x1, [sp, #16]",
-                "bl {asked}",
-                "cbz x0, 1f",
-                "ldp x29, x30, [sp], #32",
-                "ret",
-                "1:",
-                "ldp x0, x1, [sp, #16]",
-                "ldp x29, x30, [sp], #32",
-                "adrp x16, {libc}",
-                "ldr x16, [x16, :lo12:{libc}]",
-                "br x16",
-                asked = sym $asked,
-                libc = sym $libc,
-            )
-        }
-    };
 }
 
 asks_first! {

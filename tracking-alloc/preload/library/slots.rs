@@ -1,15 +1,16 @@
 //! Directs the calls of libraries to this one where the loader does not: by the slots through which
 //! a library calls functions of others (its global offset table).
 //!
-//! Three cases need this. An executable that exports its own `malloc` (rustc has jemalloc inside):
+//! Four cases need this. An executable that exports its own `malloc` (rustc has jemalloc inside):
 //! the calls of its libraries are redirected, and their blocks still come from that allocator.
 //! Calls inside the executable are not seen. The second case is a library loaded with
 //! `RTLD_DEEPBIND`. The third is a program that runs already when this library is loaded
 //! ([`attach`](crate::attach)): then the slots of the executable are directed here too, and back at
-//! the end.
+//! the end. The fourth is an allocator with an `operator new` of its own
+//! ([`operators`](crate::operators)).
 
 use crate::images::{self, Image};
-use crate::inner;
+use crate::{inner, operators};
 use libc::{Elf64_Rela, Elf64_Sym, Elf64_Xword, c_int, c_void};
 use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
@@ -51,7 +52,20 @@ pub(crate) fn direct_calls() {
     let is_attached = IS_ATTACHED.load(Relaxed);
     let mut is_left_out = !is_attached;
     own.others(|image| {
-        if std::mem::take(&mut is_left_out) {
+        // The list of images is locked. So if this walk comes after the one of a detach, it finds
+        // that nothing is directed here any more.
+        let is_left_out = std::mem::take(&mut is_left_out);
+        if !directs_calls() {
+            return;
+        }
+        // The loader knows nothing of these, so the executable's lead to the allocator too.
+        direct_calls_of(image, &own.operators, Way::Here);
+        if operators::are_found() && image.range().contains(&inner::of_program()) {
+            // What an operator of the allocator calls is a part of it.
+            direct_calls_of(image, &own.functions, Way::Itself);
+            return;
+        }
+        if is_left_out {
             return;
         }
         direct_calls_of(image, &own.functions, Way::Here);
@@ -79,6 +93,7 @@ pub(crate) fn detach() {
     if let Some(own) = Own::find() {
         own.others(|image| {
             direct_calls_of(image, &own.functions, Way::Back);
+            direct_calls_of(image, &own.operators, Way::Back);
             direct_calls_of(image, &own.loading, Way::Back);
         });
     }
@@ -89,7 +104,12 @@ pub(crate) fn detach() {
 pub(crate) fn watch_lookups() {
     if let Some(own) = Own::find() {
         let [.., dlsym] = own.loading;
-        own.others(|image| direct_calls_of(image, &[dlsym], Way::Here));
+        own.others(|image| {
+            // As in `direct_calls`.
+            if directs_calls() {
+                direct_calls_of(image, &[dlsym], Way::Here);
+            }
+        });
     }
 }
 
@@ -110,7 +130,7 @@ pub(crate) fn each_address(mut visit: impl FnMut(usize, usize)) {
     let Some(own) = Own::find() else {
         return;
     };
-    for function in own.functions {
+    for function in own.functions.into_iter().chain(own.operators) {
         visit(function.elsewhere[0], function.own);
     }
 }
@@ -120,12 +140,15 @@ pub(crate) fn each_address(mut visit: impl FnMut(usize, usize)) {
 enum Way {
     Here,
     Back,
+    /// The calls of the allocator itself go to itself, even if the loader prefers this library.
+    Itself,
 }
 
 /// This library.
 struct Own {
     base: usize,
     functions: [inner::Function; inner::FUNCTIONS],
+    operators: [inner::Function; operators::OPERATORS],
     /// The functions that load libraries and look functions up. `dlsym` is the last one.
     loading: [inner::Function; 3],
 }
@@ -152,6 +175,7 @@ impl Own {
             Some(Own {
                 base: place.dli_fbase.addr(),
                 functions: inner::functions(find),
+                operators: operators::functions(),
                 loading: [
                     loader_function(c"dlopen", find(c"dlopen"), &DLOPEN),
                     loader_function(c"dlclose", find(c"dlclose"), &DLCLOSE),
@@ -294,7 +318,12 @@ fn direct_calls_of(image: &Image, functions: &[inner::Function], way: Way) {
             Way::Here if function.own != 0 && (is_allocator || is_unfilled) => {
                 set(slot, function.own, image);
             }
-            Way::Back if current == function.own => set(slot, function.elsewhere[0], image),
+            Way::Itself if current == function.own || range.contains(&current) => {
+                set(slot, function.elsewhere[0], image);
+            }
+            Way::Back if function.own != 0 && current == function.own => {
+                set(slot, function.elsewhere[0], image)
+            }
             _ => {}
         }
     }

@@ -9,6 +9,8 @@
 mod attached;
 #[path = "preload/linked.rs"]
 mod linked;
+#[path = "preload/operators.rs"]
+mod operators;
 #[path = "preload/quiet.rs"]
 mod quiet;
 #[path = "preload/survival.rs"]

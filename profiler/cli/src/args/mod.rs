@@ -353,6 +353,7 @@ pub(crate) struct Flamegraph {
 #[command(after_help = "\
 Examples:
   heapglass tui app.hg
+  heapglass tui 1234                        the recording of the running process 1234
   heapglass tui after.hg --base before.hg   show each figure's change since BASE
   heapglass tui app.hg --source-dir ~/app   show and open source files of another folder")]
 pub(crate) struct Tui {

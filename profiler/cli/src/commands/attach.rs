@@ -9,12 +9,17 @@ pub(super) fn run(_: &Attach) -> Result<(), Error> {
 }
 
 #[cfg(not(target_os = "linux"))]
+pub(super) fn begin(_: &str) -> Result<std::path::PathBuf, Error> {
+    Err(Error::misuse("programs are only recorded on Linux"))
+}
+
+#[cfg(not(target_os = "linux"))]
 pub(super) fn end(_: &Detach) -> Result<(), Error> {
     Err(Error::misuse("programs are only recorded on Linux"))
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{end, run};
+pub(super) use linux::{begin, end, run};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -22,11 +27,12 @@ mod linux {
     use std::fs;
     use std::io::{self, IsTerminal, stderr, stdin};
     use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::FileExt;
     use std::path::{Path, PathBuf};
     use std::time::{Duration, Instant, SystemTime};
 
     use heapglass_profiler::inject::{self, Answer, Settings};
-    use heapglass_profiler::units::{Nanos, printable};
+    use heapglass_profiler::units::{Nanos, counted, printable};
     use tracking_alloc_recording::{mode, state};
 
     use super::{Attach, Detach, Error};
@@ -48,29 +54,6 @@ mod linux {
 
     pub(in crate::commands) fn run(args: &Attach) -> Result<(), Error> {
         let target = Target::find(&args.target)?;
-        let Target { process, name } = &target;
-        let known = live::find(Path::new(&process.to_string()));
-        if let Ok(live) = known {
-            return Err(Error::misuse(format_args!(
-                "process {process} is being recorded: {path}; `heapglass {path}` shows it, and `heapglass set` changes its mode",
-                path = summary::quoted(&live.path)
-            )));
-        }
-        let library = preload::library().map_err(Error::misuse)?;
-        let output = args
-            .output
-            .clone()
-            .unwrap_or_else(|| PathBuf::from(format!("{name}-{process}.hg")));
-        let wanted = std::path::absolute(&output)
-            .map_err(Error::wrap(format!("cannot use {}", output.display())))?;
-        let settings = Settings {
-            library: &library,
-            recording: wanted.as_os_str().as_bytes(),
-            samples: mode::from_name(&args.mode) == Some(mode::SAMPLE),
-            sample_bytes: args.sample_bytes.unwrap_or_default(),
-            max_bytes: 0,
-            is_forced: args.force,
-        };
         let stays = args.duration.is_some() || stdin().is_terminal() && stderr().is_terminal();
         // A signal during the call must not leave the program recorded without anybody knowing.
         let mut signals = stays
@@ -81,16 +64,15 @@ mod linux {
             leave_signals();
         }
         let begun = Instant::now();
-        let answer = inject::attach(*process, &settings);
-        let path = target.path_of(answer.map_err(|error| target.refused(error))?, |pause| {
-            terminal::eprint_line(format_args!(
-                "heapglass: attached to {} ({process}); one of its threads was stopped for {}",
-                printable(name),
-                Nanos(u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX))
-            ));
-        })?;
+        let wanted = Wanted {
+            mode: &args.mode,
+            sample_bytes: args.sample_bytes,
+            output: args.output.as_deref(),
+            is_forced: args.force,
+        };
+        let (path, life) = target.attach(&wanted)?;
+        let process = target.process;
         let Some(signals) = &mut signals else {
-            recent::remember(&[target.kept(&path, true)]);
             terminal::eprint_line(format_args!("  to finish it: heapglass detach {process}"));
             println!("{}", path.display());
             return Ok(());
@@ -100,13 +82,18 @@ mod linux {
             printable(&path.to_string_lossy())
         ));
         let end = args.duration.map(|duration| begun + duration);
-        // The process ID in the recording may be that of another namespace. A process that has
-        // ended has no program any more.
-        let is_running = || {
-            let header = header::read(&path);
-            header.is_some_and(|of| of.state == state::RUNNING) && name_of(*process).is_some()
-        };
+        let is_running = || header::read(&path).is_some_and(|of| of.state == state::RUNNING);
         loop {
+            if life.has_ended() {
+                if name_of(process).is_some() && is_running() {
+                    terminal::eprint_line(format_args!(
+                        "heapglass: process {process} has become {} (exec), which is not recorded",
+                        printable(&name_of(process).unwrap_or_default())
+                    ));
+                }
+                target.summarize(&path, begun.elapsed(), false);
+                return Ok(());
+            }
             if !is_running() {
                 target.summarize(&path, begun.elapsed(), false);
                 return Ok(());
@@ -117,19 +104,102 @@ mod linux {
             }
             std::thread::sleep(LOOKS);
         }
-        target.detach(args.force, begun.elapsed())
+        target.detach(args.force, Some(begun.elapsed()))
+    }
+
+    /// Attaches to a process with the default settings. Returns the path of the recording, which
+    /// goes on.
+    pub(in crate::commands) fn begin(target: &str) -> Result<PathBuf, Error> {
+        let target = Target::find(target)?;
+        let wanted = Wanted {
+            mode: "sample",
+            sample_bytes: None,
+            output: None,
+            is_forced: false,
+        };
+        let (path, _) = target.attach(&wanted)?;
+        Ok(path)
+    }
+
+    /// The settings of a recording.
+    struct Wanted<'a> {
+        mode: &'a str,
+        sample_bytes: Option<u64>,
+        output: Option<&'a Path>,
+        is_forced: bool,
+    }
+
+    /// The memory of a process, which ends with it and when it becomes another program.
+    struct Life {
+        memory: Option<fs::File>,
+        process: u32,
+    }
+
+    impl Life {
+        fn of(process: u32) -> Life {
+            let memory = fs::File::open(format!("/proc/{process}/mem")).ok();
+            Life { memory, process }
+        }
+
+        fn has_ended(&self) -> bool {
+            match &self.memory {
+                // There is no memory at this address, which is an error while there is any at all.
+                Some(memory) => memory.read_at(&mut [0], 0).is_ok_and(|bytes| bytes == 0),
+                None => name_of(self.process).is_none(),
+            }
+        }
     }
 
     pub(in crate::commands) fn end(args: &Detach) -> Result<(), Error> {
-        let target = Target::find(&args.target)?;
-        let live = live::find(Path::new(&target.process.to_string())).ok();
-        let began = live
-            .map(|live| SystemTime::UNIX_EPOCH + Duration::from_nanos(live.header.started_unix_ns));
-        let took = began.and_then(|began| began.elapsed().ok());
-        target.detach(args.force, took.unwrap_or_default())
+        Target::find(&args.target)?.detach(args.force, None)
     }
 
     impl Target {
+        /// Starts a recording. Returns its path.
+        fn attach(&self, wanted: &Wanted<'_>) -> Result<(PathBuf, Life), Error> {
+            let Target { process, name } = self;
+            if let Ok(live) = live::find(Path::new(&process.to_string())) {
+                return Err(Error::misuse(format_args!(
+                    "process {process} is being recorded: {path}; `heapglass {path}` shows it, and `heapglass set` changes its mode",
+                    path = summary::quoted(&live.path)
+                )));
+            }
+            let library = preload::library().map_err(Error::misuse)?;
+            let named = PathBuf::from(format!("{name}-{process}.hg"));
+            let output = wanted.output.unwrap_or(&named);
+            let absolute = std::path::absolute(output)
+                .map_err(Error::wrap(format!("cannot use {}", output.display())))?;
+            let settings = Settings {
+                library: &library,
+                recording: absolute.as_os_str().as_bytes(),
+                samples: mode::from_name(wanted.mode) == Some(mode::SAMPLE),
+                sample_bytes: wanted.sample_bytes.unwrap_or_default(),
+                max_bytes: 0,
+            };
+            let life = Life::of(*process);
+            let answer = inject::attach(*process, &settings, wanted.is_forced);
+            let answer = answer.map_err(|error| self.refused(error))?;
+            let unchanged = u64::from(answer.unchanged_threads);
+            let path = self.path_of(answer, |pause| {
+                terminal::eprint_line(format_args!(
+                    "heapglass: attached to {} ({process}); one of its threads was stopped for {}",
+                    printable(name),
+                    Nanos(u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX))
+                ));
+            })?;
+            if unchanged != 0 {
+                terminal::eprint_line(format_args!(
+                    "  {} could not be stopped in time; blocks that such a thread frees in a loop may be told as live",
+                    counted(unchanged, "thread")
+                ));
+            }
+            terminal::eprint_line(
+                "  not recorded: programs that it starts, and what it becomes by exec",
+            );
+            recent::remember(&[self.kept(&path, true)]);
+            Ok((path, life))
+        }
+
         /// Finds a process by its number or name.
         fn find(text: &str) -> Result<Target, Error> {
             if let Ok(process) = text.parse() {
@@ -212,17 +282,32 @@ mod linux {
                 };
                 let kept = PathBuf::from(format!("{}-{}{number}.hg", self.name, self.process));
                 let mut file = fs::File::create_new(&kept)?;
-                io::copy(&mut fs::File::open(&path)?, &mut file)?;
+                let copied =
+                    fs::File::open(&path).and_then(|mut from| io::copy(&mut from, &mut file));
+                // A part of a recording is none.
+                copied.inspect_err(|_| _ = fs::remove_file(&kept))?;
                 Ok(kept)
             });
-            copied.unwrap_or(path)
+            copied.unwrap_or_else(|error| {
+                terminal::eprint_line(format_args!(
+                    "heapglass: the recording could not be copied to this folder: {error}; copy it before the container ends: {}",
+                    printable(&path.to_string_lossy())
+                ));
+                path
+            })
         }
 
-        /// Ends the recording, and prints a summary.
-        fn detach(&self, is_forced: bool, took: Duration) -> Result<(), Error> {
+        /// Ends the recording, and prints a summary. Without a duration, it is that of the recording.
+        fn detach(&self, is_forced: bool, took: Option<Duration>) -> Result<(), Error> {
             let answer =
                 inject::detach(self.process, is_forced).map_err(|error| self.refused(error))?;
             let path = self.keep(self.path_of(answer, |_| ())?);
+            let recorded = || {
+                let began = header::read(&path)?.started_unix_ns;
+                let began = SystemTime::UNIX_EPOCH + Duration::from_nanos(began);
+                began.elapsed().ok()
+            };
+            let took = took.or_else(recorded).unwrap_or_default();
             self.summarize(&path, took, true);
             Ok(())
         }

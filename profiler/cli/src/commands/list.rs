@@ -21,6 +21,7 @@ There are no recordings in this folder and no recent ones. To make one:
   heapglass demo                           record an example
   heapglass run -- target/release/app      record a program that uses tracking-alloc
   cargo heapglass run --release            build a program for profiling and record it
+  heapglass attach PID                     record a program that runs already
 ";
 
 /// Maximum size of a recording that is read completely to see whether it is damaged.
@@ -88,12 +89,16 @@ pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
     // The newest recordings are last, next to the question, where a short terminal still shows
     // them.
     terminal::eprint_question(format_args!(
-        "{text}Which recording do you want to explore? [1-{}, {also}Enter: none] ",
+        "{text}Which recording do you want to explore? [1-{}, {also}a and a process: record that one, Enter: none] ",
         offers.len()
     ));
     let answer = answer()?;
     if answer.is_empty() {
         return Ok(());
+    }
+    if let Some(target) = answer.strip_prefix('a') {
+        let path = super::attach::begin(target.trim())?;
+        return show_file(&path, symbols);
     }
     let (moves, number) = match answer.strip_prefix('m') {
         Some(number) => (true, number.trim()),

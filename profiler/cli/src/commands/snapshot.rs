@@ -141,7 +141,9 @@ fn of_process(args: &Snapshot, process: u32) -> Result<(), Error> {
         } else {
             "stopped it and read its memory"
         };
-        crate::terminal::eprint_line(format_args!("process {process} does not record; {how}"));
+        crate::terminal::eprint_line(format_args!(
+            "process {process} does not record; {how}; what allocates from now on: heapglass attach {process}"
+        ));
         Ok((image.recording(&taken), taken.snapshot))
     })
 }

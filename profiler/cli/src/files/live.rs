@@ -1,5 +1,6 @@
 //! The recording of a running program, by its process ID or its path.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use heapglass_profiler::units::Nanos;
@@ -61,9 +62,10 @@ pub(crate) fn not_yet(quiet_since_ns: Option<u64>, does: &str) -> String {
 }
 
 fn of_process(pid: u32) -> Result<Live, Error> {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     let is_its =
         |header: &HeaderValue| header.pid == pid && matches!(Writer::of(header), Writer::Running);
-    let mapped = mapped_files(pid)
+    let mapped = mapped_files(&maps)
         .into_iter()
         .filter_map(|path| Some((header::read(&path)?, path)));
     let left = place::left().into_iter();
@@ -73,21 +75,33 @@ fn of_process(pid: u32) -> Result<Live, Error> {
         .map(|(path, header)| (header, path));
     let mut all = mapped.chain(left).chain(here);
     let found = all
-        .find(|(header, _)| is_its(header))
+        .find(|(header, path)| is_its(header) && !is_left_by_exec(header, path, &maps))
         .map(|(header, path)| Live { path, header });
     found.ok_or_else(|| {
         let why = if runs(pid) {
-            "it has no recording that heapglass can see; start it with `heapglass run`, or with HEAPGLASS_OUT set"
+            format!(
+                "it has no recording that heapglass can see; record it from now on with `heapglass attach {pid}`, or start it with `heapglass run`"
+            )
         } else {
-            "there is no such process"
+            "there is no such process".to_owned()
         };
         Error::misuse(format_args!("process {pid}: {why}"))
     })
 }
 
+/// Returns `true` if a process to which somebody attached has become another program since: it does
+/// not map its recording any more. `maps` is empty if it cannot be read.
+fn is_left_by_exec(header: &HeaderValue, path: &Path, maps: &str) -> bool {
+    let Ok(metadata) = path.metadata() else {
+        return false;
+    };
+    let inode = metadata.ino().to_string();
+    let is_mapped = |line: &str| line.split_ascii_whitespace().nth(4) == Some(inode.as_str());
+    header.attached != 0 && !maps.is_empty() && !maps.lines().any(is_mapped)
+}
+
 /// Returns the files that a process maps and shares.
-fn mapped_files(pid: u32) -> Vec<PathBuf> {
-    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+fn mapped_files(maps: &str) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = maps
         .lines()
         .filter_map(|line| {

@@ -1,10 +1,14 @@
 //! Recordings of programs that run already.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
 
+mod harm;
+mod places;
+mod server;
+
 use heapglass_limits::{Child, Command};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{ChildStdin, ChildStdout, Stdio};
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Stdio};
 
 use crate::common::{Done, Place, skipped, wait_until};
 
@@ -43,6 +47,59 @@ const PROGRAM: &str = r#"
     }
 "#;
 
+impl Place {
+    /// Compiles a C program.
+    fn compile(&self, source: &str, name: &str) {
+        let from = format!("{name}.c");
+        std::fs::write(self.path(&from), source).unwrap();
+        let mut compiler = Command::new("cc");
+        let flags = ["-O1", "-w", "-fno-builtin", "-pthread", &from, "-o", name];
+        let built = compiler.current_dir(self.root()).args(flags).status();
+        assert!(built.unwrap().success());
+    }
+
+    /// Starts `heapglass attach` with words that make it stay, and waits until it has attached.
+    /// Returns `None` and says so if this machine forbids it.
+    fn attach(&self, words: &[&str]) -> Option<Attaching> {
+        let mut command = self.heapglass(&[&["attach"], words].concat());
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut output = BufReader::new(child.stderr.take().unwrap());
+        let mut told = String::new();
+        while !told.contains("Ctrl-C detaches") {
+            if output.read_line(&mut told).unwrap() == 0 {
+                let done = Done {
+                    status: None,
+                    stdout: String::new(),
+                    stderr: told,
+                };
+                assert!(is_refused(&done), "{}", done.stderr);
+                return None;
+            }
+        }
+        Some(Attaching {
+            child,
+            output,
+            told,
+        })
+    }
+}
+
+/// A command that has attached and stays.
+struct Attaching {
+    child: Child,
+    output: BufReader<ChildStderr>,
+    told: String,
+}
+
+impl Attaching {
+    /// Waits for the end. Returns everything that the command has said.
+    fn end(mut self) -> String {
+        self.output.read_to_string(&mut self.told).unwrap();
+        assert!(self.child.wait().unwrap().success(), "{}", self.told);
+        self.told
+    }
+}
+
 struct Program {
     child: Child,
     input: ChildStdin,
@@ -50,16 +107,8 @@ struct Program {
 }
 
 impl Program {
-    fn build(place: &Place, name: &str) {
-        std::fs::write(place.path("million.c"), PROGRAM).unwrap();
-        let mut compiler = Command::new("cc");
-        let flags = ["-O1", "-fno-builtin", "-pthread", "million.c", "-o", name];
-        let built = compiler.current_dir(place.root()).args(flags).status();
-        assert!(built.unwrap().success());
-    }
-
     fn start(place: &Place, name: &str) -> Program {
-        Program::build(place, name);
+        place.compile(PROGRAM, name);
         Program::started(Command::new(place.path(name)))
     }
 
@@ -88,9 +137,18 @@ impl Program {
         line
     }
 
+    fn say(&mut self) {
+        self.input.write_all(b"go\n").unwrap();
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Makes the program work. Returns the bytes that it allocated, and those that are live.
     fn work(&mut self) -> [u64; 2] {
-        self.input.write_all(b"go\n").unwrap();
+        self.say();
         let line = self.line();
         let mut numbers = line.split_whitespace().map(|number| number.parse());
         [(); 2].map(|()| numbers.next().unwrap().unwrap())
@@ -181,7 +239,7 @@ fn a_running_program_is_recorded_to_the_block_from_attach_to_detach() {
 #[test]
 fn detach_does_nothing_to_a_program_that_was_started_with_heapglass() {
     let place = Place::new();
-    Program::build(&place, "million");
+    place.compile(PROGRAM, "million");
     let words = ["run", "-q", "--out", "a.hg", "--", "./million"];
     let mut program = Program::started(place.heapglass(&words));
     wait_until("the recording", || place.path("a.hg").exists());
@@ -217,18 +275,12 @@ fn samples_are_taken_until_the_time_is_over_or_a_signal_comes() {
     );
     assert_eq!(place.files(".hg"), [format!("{name}-{id}.hg")]);
     // By name, to a file that exists, and until Ctrl-C.
-    let mut command = place.heapglass(&["attach", &name, "--duration", "600", "-o", "s.hg"]);
-    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut told = BufReader::new(child.stderr.take().unwrap());
-    let mut lines = String::new();
-    while !lines.contains("Ctrl-C detaches") {
-        assert!(told.read_line(&mut lines).unwrap() > 0, "{lines}");
-    }
+    let attaching = place.attach(&[&name, "--duration", "600", "-o", "s.hg"]);
+    let attaching = attaching.expect("attached before");
     let [bytes, _] = program.work();
-    let pid = Pid::from_raw(child.id().cast_signed()).unwrap();
+    let pid = Pid::from_raw(attaching.child.id().cast_signed()).unwrap();
     kill_process(pid, Signal::INT).unwrap();
-    told.read_to_string(&mut lines).unwrap();
-    assert!(child.wait().unwrap().success(), "{lines}");
+    let lines = attaching.end();
     assert!(lines.contains("detached from million"), "{lines}");
     let report = place.report("s.hg");
     let totals = &report["totals"];
@@ -244,26 +296,11 @@ fn the_end_of_the_program_ends_the_command() {
     let place = Place::new();
     let program = Program::start(&place, "million");
     let id = program.id();
-    let mut command = place.heapglass(&["attach", &id, "--duration", "600", "-o", "e.hg"]);
-    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut told = BufReader::new(child.stderr.take().unwrap());
-    let mut lines = String::new();
-    while !lines.contains("Ctrl-C detaches") {
-        if told.read_line(&mut lines).unwrap() == 0 {
-            let output = Done {
-                status: None,
-                stdout: String::new(),
-                stderr: lines,
-            };
-            assert!(is_refused(&output), "{}", output.stderr);
-            return;
-        }
-    }
+    let Some(attaching) = place.attach(&[&id, "--duration", "600", "-o", "e.hg"]) else {
+        return;
+    };
     program.finish();
-    wait_until("the end of the command", || {
-        child.try_wait().unwrap().is_some()
-    });
-    told.read_to_string(&mut lines).unwrap();
+    let lines = attaching.end();
     assert!(!lines.contains("detached"), "{lines}");
     assert!(lines.contains("at exit"), "{lines}");
     assert!(place.path("e.hg").exists());

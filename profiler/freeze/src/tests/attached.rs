@@ -2,12 +2,39 @@
 
 use super::{Program, UNDISTURBED, is_refused, killed};
 use crate::inject::{Request, inject};
-use crate::{Error, Settings, attach, detach};
+use crate::{Caution, Error, Settings, attach, detach};
 use heapglass_limits::{Command, rounds};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+const PLAIN: Caution<'static> = Caution::PLAIN;
+
+/// A folder with the library.
+struct Start {
+    folder: tempfile::TempDir,
+    library: PathBuf,
+}
+
+impl Start {
+    /// Returns `None` if this build has no library.
+    fn new() -> Option<Start> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let library = library(folder.path())?;
+        Some(Start { folder, library })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Starts a program. Returns `None` and says so if this machine lets nobody trace it.
+    fn program(words: &[&str]) -> Option<Program> {
+        let program = Program::start(words);
+        (!is_refused(&program)).then_some(program)
+    }
+}
 
 /// Writes the library to a file, unless this build has none.
 fn library(folder: &Path) -> Option<PathBuf> {
@@ -30,34 +57,31 @@ fn settings<'a>(library: &'a Path, recording: &'a Path, samples: bool) -> Settin
         samples,
         sample_bytes: 0,
         max_bytes: 0,
-        is_forced: false,
     }
 }
 
 #[test]
 fn a_program_that_is_recorded_again_and_again_does_not_notice() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let Some(library) = library(folder.path()) else {
+    let Some(start) = Start::new() else {
         return;
     };
     for words in [&["8"][..], &["0"]] {
-        let mut program = Program::start(words);
-        if is_refused(&program) {
+        let Some(mut program) = Start::program(words) else {
             return;
-        }
+        };
         for round in 0..rounds(20, 200) {
-            let recording = folder.path().join(format!("{}-{round}.hg", words[0]));
-            let settings = settings(&library, &recording, round % 2 == 0);
-            let answer = attach(program.id(), &settings).expect("attached");
+            let recording = start.path(&format!("{}-{round}.hg", words[0]));
+            let settings = settings(&start.library, &recording, round % 2 == 0);
+            let answer = attach(program.id(), &settings, PLAIN).expect("attached");
             assert_eq!(answer.code, 0, "{}", answer.text);
             assert_eq!(Path::new(&answer.text), recording);
             assert_eq!(program.noticed(), UNDISTURBED, "{round}");
-            let again = attach(program.id(), &settings).expect("an answer");
+            let again = attach(program.id(), &settings, PLAIN).expect("an answer");
             assert!(
                 again.code == 2 && again.text.contains("already"),
                 "{again:?}"
             );
-            let answer = detach(program.id(), false).expect("detached");
+            let answer = detach(program.id(), PLAIN).expect("detached");
             assert_eq!((answer.code, Path::new(&answer.text)), (0, &*recording));
             assert_eq!(program.noticed(), UNDISTURBED, "{round}");
         }
@@ -71,25 +95,23 @@ fn a_program_that_is_recorded_again_and_again_does_not_notice() {
 /// means another file, as a path from here does.
 #[test]
 fn a_program_that_cannot_open_the_library_gets_it_as_memory() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let Some(library) = library(folder.path()) else {
+    let Some(start) = Start::new() else {
         return;
     };
     let here = std::env::current_dir().expect("a folder");
     let up = "../".repeat(here.components().count());
-    let from_here = PathBuf::from(format!("{up}{}", library.display()));
-    let mut program = Program::start(&["8"]);
-    if is_refused(&program) {
+    let from_here = PathBuf::from(format!("{up}{}", start.library.display()));
+    let Some(mut program) = Start::program(&["8"]) else {
         return;
-    }
+    };
     let files = || fs::read_dir(format!("/proc/{}/fd", program.id())).map(Iterator::count);
     let before = files().expect("its files");
     for round in 0..3 {
-        let recording = folder.path().join(format!("{round}.hg"));
+        let recording = start.path(&format!("{round}.hg"));
         let settings = settings(&from_here, &recording, false);
-        let answer = attach(program.id(), &settings).expect("attached");
+        let answer = attach(program.id(), &settings, PLAIN).expect("attached");
         assert_eq!(answer.code, 0, "{}", answer.text);
-        assert_eq!(detach(program.id(), false).expect("detached").code, 0);
+        assert_eq!(detach(program.id(), PLAIN).expect("detached").code, 0);
         assert!(recording.exists());
     }
     assert_eq!(files().expect("its files"), before);
@@ -103,25 +125,23 @@ fn a_program_that_cannot_open_the_library_gets_it_as_memory() {
 
 #[test]
 fn a_command_that_is_killed_at_any_step_leaves_the_program_alive() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let Some(library) = library(folder.path()) else {
+    let Some(start) = Start::new() else {
         return;
     };
     for words in [&["8"][..], &["0"]] {
-        let mut program = Program::start(words);
-        if is_refused(&program) {
+        let Some(mut program) = Start::program(words) else {
             return;
-        }
+        };
         let process = program.id();
         let (mut step, mut kills) = (1, 0);
         while step < rounds(120, 200) as u32 {
-            let recording = folder.path().join(format!("{}-{step}.hg", words[0]));
-            let library = library.clone();
+            let recording = start.path(&format!("{}-{step}.hg", words[0]));
+            let library = start.library.clone();
             let tracer = move || {
                 killed::after(step);
                 let settings = settings(&library, &recording, true);
                 // What it says does not matter: somebody has killed it.
-                let _ = inject(process, false, Request::Attach(&settings));
+                let _ = inject(process, PLAIN, Request::Attach(&settings));
                 killed::is_killed()
             };
             kills += u32::from(std::thread::spawn(tracer).join().expect("no panic"));
@@ -130,7 +150,7 @@ fn a_command_that_is_killed_at_any_step_leaves_the_program_alive() {
             let (_, noticed) = noticed.split_once("wrong").expect("a line");
             assert!(UNDISTURBED.ends_with(noticed), "step {step}: {noticed}");
             // Somebody else ends what was begun.
-            match detach(process, false) {
+            match detach(process, PLAIN) {
                 Ok(answer) => assert!([0, 5].contains(&answer.code), "{step}: {answer:?}"),
                 Err(Error::NotAttached) => {}
                 Err(error) => panic!("step {step}: {error}"),
@@ -147,25 +167,27 @@ fn a_command_that_is_killed_at_any_step_leaves_the_program_alive() {
 
 #[test]
 fn who_cannot_be_recorded_is_left_alone() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let Some(library) = library(folder.path()) else {
+    let Some(start) = Start::new() else {
         return;
     };
-    let recording = folder.path().join("out.hg");
-    let settings = settings(&library, &recording, true);
+    let recording = start.path("out.hg");
+    let settings = settings(&start.library, &recording, true);
     for (words, says) in [
-        (&["8", "seccomp"][..], "seccomp"),
-        (&["0", "busy"], "no thread is safe"),
+        (&["8", "killing"][..], "would kill it for fallocate"),
+        (&["0", "refusing"], "refuses openat"),
         (&["0", "coroutine"], "stack of its own"),
     ] {
         let mut program = Program::start(words);
-        let error = match attach(program.id(), &settings) {
-            Err(error @ (Error::Forbidden(_) | Error::Yama(_))) => return super::skipped(&error),
-            other => other.expect_err("a refusal").to_string(),
+        let error = match attach(program.id(), &settings, PLAIN) {
+            Err(error @ (Error::Forbidden(_) | Error::Yama(_) | Error::UnknownFilter(_))) => {
+                return super::skipped(&error);
+            }
+            Ok(answer) => panic!("{words:?}: {answer:?}"),
+            Err(error) => error.to_string(),
         };
         assert!(error.contains(says), "{words:?}: {error}");
         assert!(matches!(
-            detach(program.id(), false),
+            detach(program.id(), PLAIN),
             Err(Error::NotAttached)
         ));
         let maps = fs::read_to_string(format!("/proc/{}/maps", program.id())).expect("mappings");
@@ -176,14 +198,36 @@ fn who_cannot_be_recorded_is_left_alone() {
     assert!(!recording.exists());
 }
 
+/// A filter is no reason to refuse: this one forbids what a recording does not need.
 #[test]
-fn a_program_that_is_suspended_or_has_no_glibc_is_refused_with_a_way_out() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let Some(library) = library(folder.path()) else {
+fn a_program_with_a_filter_is_recorded_if_the_filter_allows_it() {
+    let Some(start) = Start::new() else {
         return;
     };
-    let recording = folder.path().join("out.hg");
-    let settings = settings(&library, &recording, true);
+    let recording = start.path("out.hg");
+    let settings = settings(&start.library, &recording, false);
+    let mut program = Program::start(&["8", "seccomp"]);
+    match attach(program.id(), &settings, PLAIN) {
+        Err(error @ (Error::Forbidden(_) | Error::Yama(_))) => return super::skipped(&error),
+        Err(error @ Error::UnknownFilter(_)) => {
+            assert!(error.to_string().contains("only root"), "{error}");
+            return super::skipped(&error);
+        }
+        answer => assert_eq!(answer.expect("attached").code, 0),
+    }
+    assert_eq!(program.noticed(), UNDISTURBED);
+    assert_eq!(detach(program.id(), PLAIN).expect("detached").code, 0);
+    assert_eq!(program.noticed(), UNDISTURBED);
+    program.finish();
+}
+
+#[test]
+fn a_program_that_is_suspended_or_has_no_glibc_is_refused_with_a_way_out() {
+    let Some(start) = Start::new() else {
+        return;
+    };
+    let recording = start.path("out.hg");
+    let settings = settings(&start.library, &recording, true);
     let program = Program::start(&["1"]);
     let signal = |name: &str| {
         let mut kill = Command::new("kill");
@@ -192,7 +236,7 @@ fn a_program_that_is_suspended_or_has_no_glibc_is_refused_with_a_way_out() {
     };
     signal("-STOP");
     let error = loop {
-        match attach(program.id(), &settings) {
+        match attach(program.id(), &settings, PLAIN) {
             Err(error) => break error,
             // The signal is on its way.
             Ok(_) => std::thread::sleep(Duration::from_millis(1)),
@@ -201,9 +245,9 @@ fn a_program_that_is_suspended_or_has_no_glibc_is_refused_with_a_way_out() {
     assert!(error.to_string().contains("kill -CONT"), "{error}");
     signal("-CONT");
     drop(program);
-    let source = folder.path().join("static.c");
+    let source = start.path("static.c");
     fs::write(&source, "int main(void) { for (;;) getchar(); }").expect("written");
-    let built = folder.path().join("static");
+    let built = start.path("static");
     let mut compiler = Command::new("cc");
     let flags = ["-w", "-static", "-include", "stdio.h", "-o"];
     let status = compiler.args(flags).arg(&built).arg(&source).status();
@@ -213,7 +257,7 @@ fn a_program_that_is_suspended_or_has_no_glibc_is_refused_with_a_way_out() {
     let mut command = Command::new(&built);
     let command = command.stdin(std::process::Stdio::piped());
     let mut child = command.spawn().expect("it starts");
-    let error = attach(child.id(), &settings)
+    let error = attach(child.id(), &settings, PLAIN)
         .expect_err("no glibc")
         .to_string();
     assert!(

@@ -81,12 +81,13 @@ static void *work(void *number) {
     return 0;
 }
 
-static void forbid_copies(void) {
+/* Forbids two system calls: the program is killed for them, or they fail. */
+static void forbid(long first, long second, unsigned action) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_wait4, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, first, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, second, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, action),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog filter = {sizeof code / sizeof *code, code};
@@ -138,7 +139,9 @@ int main(int count, char **words) {
     sigaction(SIGCHLD, &action, 0);
     sigaction(SIGRTMIN, &action, 0);
     for (long n = 0; n < threads; n++) pthread_create(&thread, 0, work, (void *)n);
-    if (strcmp(kind, "seccomp") == 0) forbid_copies();
+    if (strcmp(kind, "seccomp") == 0) forbid(SYS_clone, SYS_wait4, SECCOMP_RET_KILL_PROCESS);
+    if (strcmp(kind, "killing") == 0) forbid(SYS_fallocate, SYS_wait4, SECCOMP_RET_KILL_PROCESS);
+    if (strcmp(kind, "refusing") == 0) forbid(SYS_openat, SYS_open, SECCOMP_RET_ERRNO | EPERM);
     if (strcmp(kind, "busy") == 0) {
         is_busy = 1;
         fcntl(0, F_SETFL, O_NONBLOCK);

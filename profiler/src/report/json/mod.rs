@@ -22,8 +22,8 @@ use super::escape;
 use super::header::{command, threads};
 use super::notes::notes;
 use crate::profile::{
-    FIGURES, Figures, Measure, Module, NotLive, Profile, Samples, State, SymbolSource, TypeId,
-    serialize_figure,
+    Attached, FIGURES, Figures, Measure, Module, NotLive, Process, Profile, Samples, State,
+    SymbolSource, TypeId, serialize_figure,
 };
 use crate::question::Answer;
 use crate::table::SnapshotAt;
@@ -264,6 +264,25 @@ impl Report<'_> {
     }
 }
 
+/// A program to which somebody attached.
+#[derive(Serialize)]
+struct AttachedJson {
+    at_unix_ns: u64,
+    /// Null if its allocator does not tell.
+    in_use_bytes: Option<u64>,
+    detached: bool,
+}
+
+impl AttachedJson {
+    fn of(attached: &Attached, process: &Process) -> AttachedJson {
+        AttachedJson {
+            at_unix_ns: process.started_unix_ns,
+            in_use_bytes: attached.in_use_bytes,
+            detached: attached.is_detached,
+        }
+    }
+}
+
 impl Serialize for Report<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (profile, options) = (self.profile, self.options);
@@ -307,6 +326,9 @@ impl Serialize for Report<'_> {
         json.serialize_entry("executable", &process.executable)?;
         json.serialize_entry("pid", &process.pid)?;
         json.serialize_entry("started_unix_ns", &process.started_unix_ns)?;
+        if let Some(attached) = &capture.attached {
+            json.serialize_entry("attached", &AttachedJson::of(attached, process))?;
+        }
         json.serialize_entry("duration_ns", &process.duration_ns)?;
         // Totals, peak and live are those of the rest of the duration.
         json.serialize_entry("paused_ns", &process.pauses.paused_ns)?;

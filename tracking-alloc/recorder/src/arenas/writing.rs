@@ -280,7 +280,7 @@ fn publish_counter(writer: &mut Writer, arena: u32, counter: &'static ScopeCount
         row = made;
         counter.row.store(row.cast_mut(), Relaxed);
     }
-    // SAFETY: a record that is mapped until the process ends.
+    // SAFETY: a record that is mapped while the recording is current.
     let row = unsafe { &*row };
     let (bytes, blocks) = (counter.total_bytes.get(), counter.total_blocks.get());
     let [totals @ .., live_bytes, live_blocks] = &counter.published;

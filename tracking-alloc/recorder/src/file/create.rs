@@ -106,8 +106,8 @@ pub(crate) fn create_file(wanted: &[u8], reserve: u64) -> Result<NewFile, Refuse
             libc::ENOMEM,
         ));
     };
-    // SAFETY: zeroed memory for one value, which nobody else has and which is never freed. Zeros
-    // are empty paths.
+    // SAFETY: zeroed memory for one value, which nobody else has before the next recording begins.
+    // Zeros are empty paths.
     let paths: &'static mut Paths = unsafe { place.as_mut() };
     absolute(wanted, &mut paths.wanted)?;
     if paths.wanted.is_no_file() {

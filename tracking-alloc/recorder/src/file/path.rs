@@ -12,7 +12,7 @@ static RECORDING: AtomicPtr<PathBytes> = AtomicPtr::new(null_mut());
 /// Returns the path of the recording, or `None` if it is in memory. Takes no lock, because a forked
 /// child may call it too.
 pub(crate) fn recording_path() -> Option<&'static PathBytes> {
-    // SAFETY: null or a path that is never freed.
+    // SAFETY: null or a path, whose memory stays mapped.
     unsafe { RECORDING.load(Acquire).as_ref() }
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn set_recording_path(path: Option<&PathBytes>) -> bool {
             let Some(kept) = Bump::new().take::<PathBytes>(1) else {
                 return false;
             };
-            // SAFETY: memory for one path, which is never freed.
+            // SAFETY: memory for one path, which nobody else has.
             unsafe { kept.write(*path) };
             kept.as_ptr()
         }

@@ -47,7 +47,7 @@ pub(crate) fn is_retry_due() -> bool {
 }
 
 // SAFETY: a store is reached only under the write lock. Its pointers lead to memory that is mapped
-// until the process ends.
+// while the recording is current.
 unsafe impl Send for Store {}
 
 impl Store {
@@ -86,10 +86,10 @@ impl Store {
         Ok(())
     }
 
-    /// Returns the header, which is mapped until the process ends.
+    /// Returns the header, which is mapped while the recording is current.
     pub(crate) fn header(&self) -> &'static Header {
-        // SAFETY: set when the store was created and mapped until the process ends. All its words
-        // are atomics.
+        // SAFETY: set when the store was created and mapped while the recording is current. All its
+        // words are atomics.
         unsafe { &*self.header }
     }
 
@@ -241,8 +241,8 @@ impl Store {
         let pieces = &self.pieces[..self.pieces_len];
         pieces.iter().map(|(start, bytes)| {
             let words = *bytes as usize / size_of::<AtomicU64>();
-            // SAFETY: mappings are whole pages that stay until the process ends. All other accesses
-            // to them are atomic too.
+            // SAFETY: mappings are whole pages that stay while the recording is current. All other
+            // accesses to them are atomic too.
             unsafe { std::slice::from_raw_parts(*start as *const AtomicU64, words) }
         })
     }

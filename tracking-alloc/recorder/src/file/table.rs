@@ -74,8 +74,8 @@ impl Table {
         record: R,
     ) -> Option<(u32, &'static R::Cells)> {
         let (index, place) = self.push::<R::Cells>(store)?;
-        // SAFETY: a zeroed record that was just handed out and is mapped until the process ends.
-        // All its words are atomics.
+        // SAFETY: a zeroed record that was just handed out and is mapped while the recording is
+        // current. All its words are atomics.
         let cells: &'static R::Cells = unsafe { place.as_ref() };
         record.store(cells);
         Some((index as u32, cells))

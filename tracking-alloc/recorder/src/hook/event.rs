@@ -260,7 +260,7 @@ fn alloc_known(
 ) -> Result<u64, Option<NonZeroU64>> {
     let key = known_key(lane, start).ok_or(None)?;
     let cached = lane.cached(key.get()).ok_or(Some(key))?;
-    // SAFETY: cached rows and slots are never unmapped.
+    // SAFETY: cached rows and slots stay mapped while the recording is current.
     let (row, slot) = unsafe { (&*cached.row, &*cached.slot) };
     let size = bytes as u64;
     let size_count = slot.size_count(size);

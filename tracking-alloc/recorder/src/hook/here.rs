@@ -69,7 +69,7 @@ pub(super) fn site_here(
         .or_else(|| known_key(lane, start))
         .map_or_else(|| key_in_full(lane, start), NonZeroU64::get);
     if let Some(cached) = lane.cached(key) {
-        // SAFETY: cached rows and slots are never unmapped.
+        // SAFETY: cached rows and slots stay mapped while the recording is current.
         let (slot, row) = unsafe { (&*cached.slot, &*cached.row) };
         if !lane.is_spare(cached.slot) {
             return (cached.site, slot, row);

@@ -157,7 +157,7 @@ pub(super) fn own() -> Option<&'static Lane> {
 
 impl Lane {
     fn fixed(&self) -> &'static [Row; 3] {
-        // SAFETY: the rows are mapped until the process ends.
+        // SAFETY: the rows are mapped while the recording is current.
         unsafe { &*self.fixed }
     }
 
@@ -172,7 +172,7 @@ impl Lane {
     }
 
     pub(super) fn record(&self) -> &'static recording::Lane {
-        // SAFETY: the record is mapped until the process ends.
+        // SAFETY: the record is mapped while the recording is current.
         unsafe { &*self.record }
     }
 
@@ -289,7 +289,8 @@ impl Lane {
         // SAFETY: the tables belong to the lane's owner, who is the caller.
         let table = table(unsafe { &mut *self.tables.get() });
         let (index, place) = push::<T>(table)?;
-        // SAFETY: a zeroed record that belongs to the lane and stays mapped.
+        // SAFETY: a zeroed record that belongs to the lane and stays mapped while the recording is
+        // current.
         let record: &'static T = unsafe { place.as_ref() };
         fill(record);
         len(self.record()).store(index as u32 + 1, Release);

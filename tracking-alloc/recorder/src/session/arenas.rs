@@ -48,7 +48,7 @@ impl Writer {
 
     /// Returns the record of an arena.
     pub(crate) fn arena_record(&mut self, arena: u32) -> Option<&'static Arena> {
-        // SAFETY: null or a record, which is mapped until the process ends.
+        // SAFETY: null or a record, which is mapped while the recording is current.
         unsafe { self.arenas.get(arena as usize)?.record.as_ref() }
     }
 

@@ -130,7 +130,7 @@ impl Checkpoints {
         (ticks, ticks_of): (u64, impl Fn(u64) -> u64),
     ) -> bool {
         let kind = reason.kind as usize;
-        // SAFETY: null, or mapped until the process ends.
+        // SAFETY: null, or mapped while the recording is current.
         let (Some(moments), Some(&step_ns)) =
             (unsafe { self.moments.as_ref() }, self.step_ns.get(kind))
         else {

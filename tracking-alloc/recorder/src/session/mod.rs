@@ -15,6 +15,15 @@
 //! | timeline, checkpoints, the clock, the peak in the header | under the peak lock | without a lock |
 //!
 //! The peak lock (`hook::PEAK_CHECKS`) is taken before the write lock, never after it.
+//!
+//! # Memory
+//!
+//! A recording is current until the next one of the process begins, which happens only if somebody
+//! attaches again. Before that, the last one has ended and no thread is inside the hook
+//! (`start::forget_last`); then the file of the recording is unmapped, and the
+//! recorder's tables become zeros, at the same addresses. So a reference to a record is used inside
+//! the hook only, and never kept for a later event, except in tables that are forgotten too. Lanes
+//! are never unmapped, because threads know them.
 
 mod arenas;
 mod checkpoints;
@@ -66,8 +75,8 @@ use tracking_alloc_recording::{
     ScopeValue, SiteValue, StackValue, TIMELINE_POINTS, TableRecord, VERSION, table,
 };
 
-/// The tables of one recording. The hook accesses them without a lock; they exist until the process
-/// ends.
+/// The tables of one recording. The hook accesses them without a lock; they exist while the
+/// recording is current.
 pub(crate) struct Session {
     tag: u32,
     header: *const Header,
@@ -99,7 +108,8 @@ pub(crate) struct Writer {
     pub(crate) bump: Bump,
 }
 
-// SAFETY: everything inside is mapped until the process ends and is reached under the write lock.
+// SAFETY: everything inside is mapped while the recording is current and is reached under the write
+// lock.
 unsafe impl Send for Writer {}
 
 static SESSION: AtomicPtr<Session> = AtomicPtr::new(std::ptr::null_mut());
@@ -239,19 +249,19 @@ impl Session {
     }
 
     pub(crate) fn header(&self) -> &'static Header {
-        // SAFETY: the header stays mapped until the process ends.
+        // SAFETY: the header stays mapped while the recording is current.
         unsafe { &*self.header }
     }
 
     /// Returns the words for an attached reader, which lie behind the header.
     fn exchange(&self) -> &'static Exchange {
-        // SAFETY: the first page of the recording stays mapped until the process ends.
+        // SAFETY: the first page of the recording stays mapped while the recording is current.
         unsafe { &*self.header.byte_add(EXCHANGE_OFFSET).cast() }
     }
 
     /// Returns the checkpoints, by slot.
     pub(crate) fn moments(&self) -> &'static Moments {
-        // SAFETY: the moments stay mapped until the process ends.
+        // SAFETY: the moments stay mapped while the recording is current.
         unsafe { &*self.moments }
     }
 
@@ -361,7 +371,7 @@ impl Writer {
     ) -> Option<&'static R::Cells> {
         let table = R::TABLE as usize;
         while let Some(place) = self.keys[table].find(key) {
-            // SAFETY: a record that was added below. It is mapped until the process ends.
+            // SAFETY: a record that was added below. It is mapped while the recording is current.
             let known: &R::Cells = unsafe { &*with_exposed_provenance(place as usize) };
             if is_same(known) {
                 return Some(known);

@@ -46,7 +46,7 @@ pub(crate) fn scope_record(scope: u32) -> Option<&'static Scope> {
 }
 
 fn numbered(number: u32) -> Option<&'static Scope> {
-    // SAFETY: null or a record, which is mapped until the process ends.
+    // SAFETY: null or a record, which is mapped while the recording is current.
     unsafe { RECORDS.get(number)?.load(Acquire).as_ref() }
 }
 

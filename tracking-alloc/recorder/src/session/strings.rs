@@ -25,7 +25,7 @@ impl Writer {
         // Strings are compared by content. If another string has the same hash, the next key is
         // tried.
         while let Some(place) = self.string_places.find(key) {
-            // SAFETY: a string was written there and stays mapped.
+            // SAFETY: a string was written there and stays mapped while the recording is current.
             if unsafe { is_at(place, text) } {
                 break;
             }

@@ -69,7 +69,7 @@ pub(crate) struct Timeline {
     reads_files: bool,
 }
 
-// SAFETY: `points` is mapped until the process ends and is reached under the peak lock.
+// SAFETY: `points` is mapped while the recording is current and is reached under the peak lock.
 unsafe impl Send for Timeline {}
 
 impl Timeline {

@@ -27,14 +27,18 @@ pub(crate) fn yield_now() {
 
 /// Sleeps, or returns early when a signal comes. Unlike std's function, this is not a cancellation
 /// point.
+///
+/// NOTE: not by `nanosleep`. The kernel notes for it how an interrupted call goes on, in a place of
+/// the thread that has one note. A thread that was interrupted in a call of its own, to make calls
+/// for somebody who attaches, would lose its note.
 pub fn sleep(nanoseconds: u32) {
     let time = libc::timespec {
         tv_sec: 0,
         tv_nsec: nanoseconds.into(),
     };
     let _errno = super::Errno::keep();
-    // SAFETY: `time` is a valid timespec, and the remaining time is not requested.
-    unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, 0) };
+    // SAFETY: `time` is a valid timespec, and there are neither files nor signals to wait for.
+    unsafe { libc::syscall(libc::SYS_ppoll, 0, 0, &raw const time, 0, 0) };
 }
 
 /// A limited wait for other threads, which on a busy machine may wait long for a core. It yields

@@ -19,7 +19,7 @@ pub(in crate::hook) fn lanes() -> impl Iterator<Item = &'static Lane> {
 /// Returns the rows of a lane's sites.
 pub(in crate::hook) fn rows_of(lane: u32) -> impl Iterator<Item = &'static Row> {
     lane_at(lane).into_iter().flat_map(|lane| {
-        // SAFETY: null or a row, which stays mapped.
+        // SAFETY: null or a row, which stays mapped while the recording is current.
         let row = |slot: &Slot| unsafe { slot.row.load(Acquire).as_ref() };
         let rows = lane.slots.all().filter_map(row);
         rows.filter(|row| !lane.is_full(row))

@@ -16,7 +16,8 @@ impl Lane {
     /// Returns the samples of a site, whose row is in `slot`. Creates the record if there is none.
     /// Returns `None` if there is no room for it.
     pub(in crate::hook) fn samples_of(&self, site: u32, slot: &Slot) -> Option<&'static Samples> {
-        // SAFETY: only the lane's owner reaches this. It is null or a record, which stays mapped.
+        // SAFETY: only the lane's owner reaches this. It is null or a record, which stays mapped
+        // while the recording is current.
         let known = |place: &SamplesOfSite| unsafe { place.0.get().as_ref() };
         if let Some(known) = self.samples.get(site).and_then(known) {
             return Some(known);

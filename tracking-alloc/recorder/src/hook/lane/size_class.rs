@@ -84,7 +84,8 @@ impl Spread {
             .pairs
             .get(usize::from(class.0))
             .map_or(null(), Cell::get);
-        // SAFETY: null or a word of a record of the lane's own, which stays mapped.
+        // SAFETY: null or a word of a record of the lane's own, which stays mapped while the
+        // recording is current.
         unsafe { pair.as_ref() }
     }
 }

@@ -76,7 +76,8 @@ impl Slot {
         if self.class.get() != MIXED {
             return None;
         }
-        // SAFETY: while the class is MIXED, this is null or a record, which stays mapped.
+        // SAFETY: while the class is MIXED, this is null or a record, which stays mapped while the
+        // recording is current.
         unsafe { self.sizes.get().cast::<Sizes>().as_ref() }
     }
 
@@ -113,7 +114,7 @@ impl Slot {
     /// Returns the slot's row, or "(table full)" if there was no room for one.
     #[inline(always)]
     pub(super) fn row(&self) -> Option<&'static Row> {
-        // SAFETY: null or a row, which stays mapped.
+        // SAFETY: null or a row, which stays mapped while the recording is current.
         unsafe { self.row.load(Relaxed).as_ref() }
     }
 }
@@ -308,7 +309,7 @@ impl Lane {
             )?;
             group_record.set(added);
         }
-        // SAFETY: a record of the lane's own that stays mapped.
+        // SAFETY: a record of the lane's own that stays mapped while the recording is current.
         unsafe { group_record.get().as_ref() }
     }
 }

@@ -45,7 +45,7 @@ impl Turning {
     /// new clock.
     #[inline(always)]
     pub(in crate::hook) fn is_same_maximum(&self, events: u64) -> bool {
-        // SAFETY: null or a row, which stays mapped.
+        // SAFETY: null or a row, which stays mapped while the recording is current.
         let Some(row) = (unsafe { self.row.get().as_ref() }) else {
             return false;
         };

@@ -14,7 +14,8 @@ pub(super) struct Visited(Cell<*const Visits>);
 impl Lane {
     #[inline(always)]
     pub(in crate::hook) fn count_visit(&self, scope: u32) -> bool {
-        // SAFETY: only the lane's owner reaches this. It is null or a record, which stays mapped.
+        // SAFETY: only the lane's owner reaches this. It is null or a record, which stays mapped
+        // while the recording is current.
         let known = |visited: &Visited| unsafe { visited.0.get().as_ref() };
         // The table ignores the generation in the upper bits of the number.
         let visits = self.visits.get(scope).and_then(known);

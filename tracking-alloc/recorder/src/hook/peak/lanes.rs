@@ -78,7 +78,8 @@ pub(super) struct Lanes {
     written: WrittenPages,
 }
 
-// SAFETY: the memory behind the pointers is never unmapped, and it is reached under the peak lock.
+// SAFETY: the memory behind the pointers stays mapped while the recording is current, and it is
+// reached under the peak lock.
 unsafe impl Send for Lanes {}
 
 /// Returns the bytes that a row's lane has allocated so far, and its net, both at the same moment.

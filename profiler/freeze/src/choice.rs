@@ -1,0 +1,335 @@
+//! The choice of the thread that makes calls for us: one that holds no lock of malloc and of the
+//! loader.
+//!
+//! Usually a thread waits in a system call that neither malloc nor the loader makes. If none does,
+//! threads that compute are stopped, again and again, until one is found outside of malloc, libc and
+//! the loader. The functions on its stack tell. Nothing is written into the program for that, no
+//! breakpoint either: if heapglass were killed then, the next breakpoint would kill the program.
+
+use crate::PATIENCE;
+use crate::error::Error;
+use crate::frame::{ARGUMENTS, ORIGINAL_RAX, RIP};
+use crate::image::Image;
+use crate::program::Program;
+use crate::refusals::Status;
+use crate::settings::{Registers, Walked};
+use crate::threads::{self, Stopped};
+use std::fs;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// The longest time that a search for a thread takes, and the pause between two looks.
+const SEARCH: Duration = Duration::from_secs(3);
+const LOOKS: Duration = Duration::from_millis(2);
+/// The first look that stops threads which compute, or wait in calls that begin anew after it.
+const LATE: u32 = 3;
+/// The first look that takes a thread which waits although its stack cannot be walked.
+const LATER: u32 = 20;
+/// Functions of libc around those of the program: the first ones of a thread.
+const MOST_FIRST: usize = 4;
+
+/// Functions that hold a lock of malloc.
+const LOCKING: [&str; 11] = [
+    "malloc",
+    "calloc",
+    "realloc",
+    "free",
+    "memalign",
+    "aligned_alloc",
+    "posix_memalign",
+    "valloc",
+    "pvalloc",
+    "malloc_trim",
+    "mallinfo2",
+];
+
+/// The code in which a thread must not be.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    loader: Range<u64>,
+    libc: Range<u64>,
+    /// Other files with a `malloc`.
+    allocators: Vec<Range<u64>>,
+    /// The functions of malloc, of all these files.
+    locking: Vec<Range<u64>>,
+}
+
+impl Places {
+    pub(crate) fn of(program: &Program) -> Places {
+        let mut places = Places::default();
+        for file in program.loaded() {
+            if file.is_loader() {
+                places.loader = file.range;
+                continue;
+            }
+            let Some(image) = Image::at(program, file.range.start) else {
+                continue;
+            };
+            if image.function("malloc").is_none() {
+                continue;
+            }
+            let functions = LOCKING.iter().filter_map(|name| image.code_of(name));
+            places.locking.extend(functions);
+            if file.is_libc() {
+                places.libc = file.range;
+            } else {
+                places.allocators.push(file.range);
+            }
+        }
+        places
+    }
+
+    fn in_loader(&self, code: u64) -> bool {
+        self.loader.contains(&code)
+    }
+
+    fn in_malloc(&self, code: u64) -> bool {
+        self.locking.iter().any(|of| of.contains(&code))
+    }
+
+    /// Returns `true` if a thread that waits may hold no lock of malloc.
+    fn may_wait(&self, walked: &Walked) -> bool {
+        // A signal may have interrupted malloc, and the handler may wait.
+        let is_inside = |code: &u64| self.in_malloc(*code);
+        !walked.has_signal && !walked.code.iter().any(is_inside)
+    }
+
+    /// Returns `true` if a thread that computes holds no lock of malloc and of the loader: it is
+    /// outside of libc, except for the functions with which each thread begins.
+    fn may_compute(&self, walked: &Walked) -> bool {
+        let is_forbidden = |code: &u64| {
+            self.in_loader(*code) || self.allocators.iter().any(|of| of.contains(code))
+        };
+        if !walked.is_complete || walked.has_signal || walked.code.iter().any(is_forbidden) {
+            return false;
+        }
+        let mut code = walked.code.iter();
+        let first = code.position(|code| self.libc.contains(code));
+        // The very first function is the executable's.
+        let rest = walked.code.get(first.unwrap_or(walked.code.len())..);
+        let (inner, last) = match rest.unwrap_or_default() {
+            [] => return !walked.code.is_empty(),
+            [inner @ .., last] => (inner, last),
+        };
+        let is_first = first == Some(0);
+        let are_libc = inner.iter().all(|code| self.libc.contains(code));
+        !is_first && are_libc && inner.len() <= MOST_FIRST && !self.in_malloc(*last)
+    }
+}
+
+/// A choice to be made.
+pub(crate) struct Choice<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) status: &'a Status,
+    pub(crate) places: Places,
+    pub(crate) walk: &'a (dyn Fn(&Registers) -> Walked + Sync),
+}
+
+impl Choice<'_> {
+    /// Stops a thread. Returns when it was stopped.
+    pub(crate) fn make(&self) -> Result<(Stopped, Instant), Error> {
+        let end = Instant::now() + SEARCH;
+        let mut why = "they wait for a lock, or in a call that malloc may make";
+        let mut restless = Vec::new();
+        for look in 0.. {
+            let mut seen = threads::ids(self.program.process)?;
+            // The first thread is the least likely one to end.
+            seen.sort_unstable();
+            for id in seen {
+                let may_be = match Activity::of(self.program.process, id) {
+                    Some(Activity::Waits(call)) => call.is_safe(&self.places, look),
+                    Some(Activity::Computes) => look >= LATE,
+                    None => false,
+                };
+                if !may_be || restless.contains(&id) {
+                    continue;
+                }
+                let begun = Instant::now();
+                let stopped = match Stopped::one(id, self.program, self.status, begun + PATIENCE) {
+                    Ok(Some(stopped)) => stopped,
+                    Ok(None) => continue,
+                    // The kernel stops it later, and lets it go when this thread ends.
+                    Err(Error::Restless { .. }) => {
+                        restless.push(id);
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                };
+                match self.refuses(&stopped.threads[0].words, look) {
+                    None => return Ok((stopped, begun)),
+                    Some(other) => why = other,
+                }
+            }
+            if Instant::now() >= end {
+                break;
+            }
+            std::thread::sleep(LOOKS);
+        }
+        Err(Error::NoThread { why })
+    }
+
+    /// Returns the reason why a stopped thread is not used.
+    fn refuses(&self, words: &Registers, look: u32) -> Option<&'static str> {
+        if words[ORIGINAL_RAX].cast_signed() < 0 {
+            let may = self.places.may_compute(&(self.walk)(words));
+            let why = "each is inside malloc or libc, or its stack cannot be walked";
+            return (!may).then_some(why);
+        }
+        let call = Waiting {
+            number: words[ORIGINAL_RAX].cast_signed(),
+            second: words[ARGUMENTS[1]],
+            code: words[RIP],
+        };
+        if !call.is_safe(&self.places, look) {
+            return Some("each that waited went on when it was stopped");
+        }
+        let walked = (self.walk)(words);
+        if !self.places.may_wait(&walked) {
+            return Some("each that waits is inside malloc, or in a signal handler");
+        }
+        let is_unsure = !walked.is_complete && look < LATER && !walked.code.is_empty();
+        is_unsure.then_some("their stacks cannot be walked")
+    }
+}
+
+/// The activity of a thread that was not stopped.
+enum Activity {
+    Computes,
+    Waits(Waiting),
+}
+
+impl Activity {
+    fn of(process: u32, thread: i32) -> Option<Activity> {
+        let text = fs::read_to_string(format!("/proc/{process}/task/{thread}/syscall")).ok()?;
+        if text.trim() == "running" {
+            return Some(Activity::Computes);
+        }
+        let mut words = text.split_ascii_whitespace();
+        let number = words.next()?.parse().ok()?;
+        let mut words =
+            words.map(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
+        if number < 0 {
+            return Some(Activity::Computes);
+        }
+        let second = words.nth(1)??;
+        let code = words.next_back()??;
+        Some(Activity::Waits(Waiting {
+            number,
+            second,
+            code,
+        }))
+    }
+}
+
+/// A system call in which a thread waits.
+struct Waiting {
+    number: i64,
+    /// The second argument.
+    second: u64,
+    /// The address to which it returns.
+    code: u64,
+}
+
+/// Calls that go on with the right time and result after a stop.
+///
+/// After a stop, most that have a time limit are seen as `restart_syscall`: not the waits for locks of
+/// malloc, which have none.
+const GO_ON: [i64; 15] = [
+    libc::SYS_restart_syscall,
+    libc::SYS_futex,
+    libc::SYS_poll,
+    libc::SYS_ppoll,
+    libc::SYS_select,
+    libc::SYS_pselect6,
+    libc::SYS_read,
+    libc::SYS_wait4,
+    libc::SYS_waitid,
+    libc::SYS_nanosleep,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_pause,
+    libc::SYS_rt_sigsuspend,
+    libc::SYS_accept,
+    libc::SYS_accept4,
+];
+/// Calls that begin again after a stop, so that a time limit begins anew.
+const BEGIN_AGAIN: [i64; 12] = [
+    libc::SYS_epoll_wait,
+    libc::SYS_epoll_pwait,
+    libc::SYS_epoll_pwait2,
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+    libc::SYS_rt_sigtimedwait,
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+    libc::SYS_connect,
+    libc::SYS_flock,
+];
+/// Waits of condition variables, joins and parked threads. glibc's locks use another operation.
+const WAIT_BITSET: u64 = 9;
+
+impl Waiting {
+    fn is_safe(&self, places: &Places, look: u32) -> bool {
+        let is_known =
+            GO_ON.contains(&self.number) || look >= LATE && BEGIN_AGAIN.contains(&self.number);
+        let is_lock = self.number == libc::SYS_futex && self.second & 0x7f != WAIT_BITSET;
+        is_known && !is_lock && !places.in_loader(self.code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places() -> Places {
+        Places {
+            loader: 100..200,
+            libc: 200..300,
+            allocators: vec![300..350, 350..400],
+            locking: vec![210..220, 310..320],
+        }
+    }
+
+    fn walked(code: &[u64]) -> Walked {
+        Walked {
+            code: code.to_vec(),
+            is_complete: true,
+            has_signal: false,
+        }
+    }
+
+    #[test]
+    fn a_thread_computes_outside_of_libc_but_for_its_first_functions() {
+        let may = |code: &[u64]| places().may_compute(&walked(code));
+        // Of the program; of its first thread; of another one, which has no function of its own there.
+        assert!(may(&[1, 2]) && may(&[1, 2, 250, 251, 3]) && may(&[1, 260, 261]));
+        for code in [
+            &[][..],
+            // Inside malloc, inside libc, and called by libc.
+            &[215, 1, 250, 251, 3],
+            &[230, 1, 250, 251, 3],
+            &[1, 230, 2, 250, 251, 3],
+            &[1, 215],
+            // Inside the loader and an allocator.
+            &[150, 1, 250, 251, 3],
+            &[1, 350, 2, 250, 251, 3],
+            &[350],
+        ] {
+            assert!(!may(code), "{code:?}");
+        }
+        let mut cut = walked(&[1, 2]);
+        cut.is_complete = false;
+        assert!(!places().may_compute(&cut));
+    }
+
+    #[test]
+    fn a_thread_waits_unless_it_is_inside_malloc_or_in_a_handler() {
+        let mut signal = walked(&[230, 1]);
+        assert!(places().may_wait(&signal) && places().may_wait(&Walked::default()));
+        assert!(!places().may_wait(&walked(&[230, 215, 1])));
+        assert!(!places().may_wait(&walked(&[230, 315, 1])));
+        signal.has_signal = true;
+        assert!(!places().may_wait(&signal));
+    }
+}
