@@ -45,6 +45,9 @@ pub const LANES: usize = 256;
 /// Lanes in each further segment of these tables. Segments are added on demand.
 pub const FURTHER_LANES: usize = 256;
 
+/// Path of the module of all generated code. The offsets of its frames are addresses.
+pub const GENERATED_CODE: &str = "[jit]";
+
 /// Maximum number of lane segments.
 pub const LANE_TABLES: usize = 8;
 
