@@ -486,6 +486,8 @@ pub mod table {
     pub const CHECKPOINT_MOMENTS: u32 = 28;
     /// [`MergedPart`](super::MergedPart) records.
     pub const MERGED: u32 = 29;
+    /// Names of generated code added by `heapglass run`: lines of a map of perf.
+    pub const GENERATED_NAMES: u32 = 30;
 }
 
 record! {

@@ -2,6 +2,7 @@
 //! asks for, it asks for a library that it loaded, if one is on the stack.
 
 use crate::profile::{Function, Origin};
+use tracking_alloc_recording::GENERATED_CODE;
 
 /// The names of interpreters without their versions, and the libraries that they consist of.
 const INTERPRETERS: [(&str, &[&str]); 9] = [
@@ -78,7 +79,7 @@ impl Interpreter {
     /// program.
     pub(crate) fn owns(&self, image: &str) -> bool {
         let begins = |names: &[&str]| names.iter().any(|name| image.starts_with(name));
-        let is_unknown = matches!(image, "" | "?");
+        let is_unknown = matches!(image, "" | "?" | GENERATED_CODE);
         is_unknown || image == self.program || begins(self.libraries) || begins(&RUNTIME)
     }
 }

@@ -1,0 +1,303 @@
+//! Names of generated code, from a map of perf: a text file to which a just-in-time compiler adds a
+//! line `START SIZE NAME` for each piece of code, with hexadecimal numbers. Parsed as hostile input.
+//!
+//! A compiler may put new code where old code was. An address that several functions had, one after
+//! the other, gets no name, because nothing tells which of them ran.
+
+use super::SourceFrame;
+use std::collections::BTreeMap;
+
+/// A longer name is cut, bytes.
+const LONGEST_NAME: usize = 1 << 10;
+
+/// A line of a map.
+struct Line<'a> {
+    start: u64,
+    end: u64,
+    text: &'a [u8],
+    name: &'a [u8],
+}
+
+impl<'a> Line<'a> {
+    fn parse(text: &'a [u8]) -> Option<Line<'a>> {
+        let mut words = text.splitn(3, |byte| *byte == b' ');
+        let mut number = || {
+            let digits = std::str::from_utf8(words.next()?).ok()?;
+            let digits = digits.strip_prefix("0x").unwrap_or(digits);
+            u64::from_str_radix(digits, 16).ok()
+        };
+        let (start, size) = (number()?, number()?);
+        let name = words.next()?.trim_ascii();
+        (!name.is_empty()).then_some(Line {
+            start,
+            end: start.checked_add(size)?,
+            text,
+            name: name.get(..LONGEST_NAME).unwrap_or(name),
+        })
+    }
+}
+
+/// The lines of a map that cover some addresses.
+#[derive(Debug, Default)]
+pub(crate) struct GeneratedNames<'a> {
+    /// The name of each address that a line covers, and that line. `None` if it had several names.
+    names: BTreeMap<u64, (Option<Name>, &'a [u8])>,
+}
+
+/// The name of a piece of code, without what tells its tier.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Name {
+    function: String,
+    file: Option<String>,
+    line: Option<u32>,
+}
+
+impl<'a> GeneratedNames<'a> {
+    /// Finds the names of addresses, which lie in the code of a call.
+    pub(crate) fn find(map: &'a [u8], addresses: impl Iterator<Item = u64>) -> Self {
+        let lines = || map.split(|byte| *byte == b'\n').filter_map(Line::parse);
+        // Each address leaves the set at the first line that covers it, so a map of overlapping
+        // lines takes no more time than another one.
+        let first_of = |lines: &mut dyn Iterator<Item = Line<'a>>, mut left: BTreeMap<u64, ()>| {
+            let mut found = BTreeMap::new();
+            for line in lines {
+                while let Some((&address, ())) = left.range(line.start..line.end).next() {
+                    left.remove(&address);
+                    found.insert(address, (line.name, line.text));
+                }
+            }
+            found
+        };
+        let all: BTreeMap<u64, ()> = addresses.map(|address| (address, ())).collect();
+        let first = first_of(&mut lines(), all.clone());
+        let mut backwards = map.rsplit(|byte| *byte == b'\n').filter_map(Line::parse);
+        let last = first_of(&mut backwards, all);
+        let names = last.into_iter().map(|(address, (name, text))| {
+            let known = Name::of(name);
+            let is_sure = first
+                .get(&address)
+                .is_some_and(|(first, _)| *first == name || Name::of(first) == known);
+            (address, (is_sure.then_some(known), text))
+        });
+        GeneratedNames {
+            names: names.collect(),
+        }
+    }
+
+    /// Returns the lines that name an address.
+    pub(crate) fn lines(&self) -> Vec<u8> {
+        let named = self.names.values().filter(|(name, _)| name.is_some());
+        let mut lines: Vec<&[u8]> = named.map(|(_, line)| *line).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        let mut text = lines.join(&b'\n');
+        text.push(b'\n');
+        text
+    }
+
+    /// Returns the number of addresses that several functions had.
+    pub(crate) fn unsure(&self) -> usize {
+        self.names
+            .values()
+            .filter(|(name, _)| name.is_none())
+            .count()
+    }
+
+    /// Returns the frame of an address.
+    pub(crate) fn frame(&self, address: u64) -> Option<SourceFrame> {
+        let (name, line) = self.names.get(&address)?;
+        let name = name.as_ref()?;
+        Some(SourceFrame {
+            function: name.function.as_str().into(),
+            // No name of Rust: code that was compiled ahead of time has a file.
+            raw: Some(text_of(line).into()),
+            file: name.file.as_deref().map(Into::into),
+            line: name.line,
+            ..SourceFrame::default()
+        })
+    }
+}
+
+/// Returns text without characters that a terminal obeys.
+fn text_of(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.replace(char::is_control, "?")
+}
+
+impl Name {
+    /// Takes a name apart, as V8 and CPython write it.
+    fn of(bytes: &[u8]) -> Name {
+        let text = text_of(bytes);
+        if let Some(rest) = text.strip_prefix("py::")
+            && let Some((function, file)) = rest.split_once(':')
+        {
+            return Name {
+                function: function.to_owned(),
+                file: Some(file.to_owned()),
+                line: None,
+            };
+        }
+        let kinds = ["JS:", "LazyCompile:", "Function:", "Script:", "Eval:"];
+        let Some(rest) = kinds.iter().find_map(|kind| text.strip_prefix(kind)) else {
+            return Name {
+                function: text,
+                ..Name::default()
+            };
+        };
+        // The tier: interpreted, baseline, maglev, optimized.
+        let rest = rest.trim_start_matches(['~', '^', '+', '*']);
+        // Functions have names with spaces (`get size`), and so have files.
+        let places = [" file:", " /", " node:"];
+        let begins = places.iter().filter_map(|place| rest.find(place)).min();
+        let (function, place) = match begins.or_else(|| rest.rfind(' ')) {
+            Some(at) => (&rest[..at], &rest[at + 1..]),
+            None => ("", rest),
+        };
+        let mut parts = place.rsplitn(3, ':');
+        let numbers = [parts.next(), parts.next()].map(|part| part?.parse::<u32>().ok());
+        let (file, line) = match (parts.next(), numbers) {
+            (Some(file), [Some(_), Some(line)]) => (file, Some(line)),
+            _ => (place, None),
+        };
+        let file = file.strip_prefix("file://").unwrap_or(file);
+        let function = match function {
+            "" if text.starts_with("Script:") => "(script)",
+            "" => "(anonymous)",
+            function => function,
+        };
+        Name {
+            function: function.to_owned(),
+            file: (!file.is_empty()).then(|| file.to_owned()),
+            line,
+        }
+    }
+}
+
+/// Returns whose code a script is: a package, or the file itself. `None` for the scripts of the
+/// interpreter.
+pub(super) fn owner_of_script(file: &str) -> Option<String> {
+    const PACKAGES: [&str; 3] = ["/node_modules/", "/site-packages/", "/dist-packages/"];
+    let inside = PACKAGES
+        .iter()
+        .find_map(|folder| Some(file.rsplit_once(folder)?.1));
+    if let Some(inside) = inside {
+        let mut words = inside.split('/');
+        let first = words.next()?;
+        return Some(match words.next() {
+            Some(second) if first.starts_with('@') => format!("{first}/{second}"),
+            _ => first.trim_end_matches(".py").to_owned(),
+        });
+    }
+    let is_of_interpreter = file.starts_with("node:")
+        || file.starts_with('<')
+        || file.contains("/lib/python3")
+        || !file.contains(['/', '.']);
+    (!is_of_interpreter).then(|| file.rsplit('/').next().unwrap_or(file).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(map: &str, addresses: &[u64]) -> Vec<Option<(String, Option<String>, Option<u32>)>> {
+        let found = GeneratedNames::find(map.as_bytes(), addresses.iter().copied());
+        let of = |address: &u64| {
+            let frame = found.frame(*address)?;
+            Some((
+                frame.function.to_string(),
+                frame.file.map(|file| file.to_string()),
+                frame.line,
+            ))
+        };
+        addresses.iter().map(of).collect()
+    }
+
+    fn name(
+        function: &str,
+        file: Option<&str>,
+        line: Option<u32>,
+    ) -> Option<(String, Option<String>, Option<u32>)> {
+        Some((function.to_owned(), file.map(str::to_owned), line))
+    }
+
+    #[test]
+    fn names_of_node_python_and_java_are_taken_apart() {
+        let map = "1000 20 JS:~makeRows file:///app/t.js:2:18\n\
+                   1020 20 LazyCompile:*parse node:internal/url:7:3\n\
+                   1040 20 Script:~ /app/my file.js:1:1\n\
+                   1060 20 py::Shop.<locals>.load:/app/shop.py\n\
+                   1080 20 void Shop.load(int)\n\
+                   10a0 20 Builtin:ArrayMap\n";
+        assert_eq!(
+            names(
+                map,
+                &[
+                    0x1000, 0x103f, 0x1041, 0x1061, 0x1081, 0x10a1, 0x10c0, 0xfff
+                ]
+            ),
+            [
+                name("makeRows", Some("/app/t.js"), Some(2)),
+                name("parse", Some("node:internal/url"), Some(7)),
+                name("(script)", Some("/app/my file.js"), Some(1)),
+                name("Shop.<locals>.load", Some("/app/shop.py"), None),
+                name("void Shop.load(int)", None, None),
+                name("Builtin:ArrayMap", None, None),
+                None,
+                None,
+            ]
+        );
+    }
+
+    #[test]
+    fn an_address_that_two_functions_had_gets_no_name() {
+        let map = "1000 20 JS:~a /x.js:1:1\n1000 20 JS:^a /x.js:1:1\n1000 10 JS:~b /x.js:9:1\n";
+        assert_eq!(
+            names(map, &[0x1004, 0x1014]),
+            [None, name("a", Some("/x.js"), Some(1))]
+        );
+        let found = GeneratedNames::find(map.as_bytes(), [0x1004, 0x1014].into_iter());
+        assert_eq!(found.unsure(), 1);
+        assert_eq!(text_of(&found.lines()), "1000 20 JS:^a /x.js:1:1?");
+    }
+
+    #[test]
+    fn lines_that_are_none_name_nothing() {
+        let map = b"\xff\xff 20 a\n1000\n1000 20\n1000 20  \n1000 ffffffffffffffff b\n-1000 20 c\n\
+                    2000 20 \x1b[31md\xff\n3000 0 e\n\n";
+        let found = GeneratedNames::find(map, [0x1000, 0x2000, 0x3000].into_iter());
+        assert_eq!(found.frame(0x1000), None);
+        assert_eq!(found.frame(0x3000), None);
+        assert_eq!(
+            &*found.frame(0x2000).expect("a name").function,
+            "?[31md\u{fffd}"
+        );
+    }
+
+    #[test]
+    fn overlapping_lines_take_no_more_time_than_others() {
+        let map = "0 ffffffff a\n".repeat(20_000);
+        let found = GeneratedNames::find(map.as_bytes(), 0..20_000);
+        assert_eq!(found.names.len(), 20_000);
+    }
+
+    #[test]
+    fn a_script_belongs_to_its_package_or_is_the_program() {
+        for (file, owner) in [
+            (
+                "/app/node_modules/@node-rs/crc32/index.js",
+                Some("@node-rs/crc32"),
+            ),
+            (
+                "/usr/lib/python3.12/site-packages/numpy/x.py",
+                Some("numpy"),
+            ),
+            ("/usr/lib/python3.12/site-packages/six.py", Some("six")),
+            ("/usr/lib/python3.12/json/decoder.py", None),
+            ("<frozen importlib._bootstrap>", None),
+            ("node:internal/url", None),
+            ("/app/shop.js", Some("shop.js")),
+        ] {
+            assert_eq!(owner_of_script(file).as_deref(), owner, "{file}");
+        }
+    }
+}
