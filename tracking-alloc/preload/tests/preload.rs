@@ -814,6 +814,24 @@ fn a_stack_leads_through_generated_code_whose_instructions_tell_its_frame() {
 }
 
 #[test]
+fn a_pool_that_reports_its_blocks_is_recorded_and_runs_without_the_library_too() {
+    for (output, flags) in [("pool", [].as_slice()), ("pool-fixed", &["-no-pie"])] {
+        let program = compile("pool.c", output, flags);
+        let alone = command(&program, &[]).output().expect("it runs");
+        assert_eq!(text(&alone.stdout), "alone\n");
+        let run = record(&mut command(&program, &[]));
+        assert_eq!(run.printed(), "reported\n", "{output}");
+        let profile = run.profile();
+        let of = |function, figure| of_function(&profile, function, figure);
+        assert_eq!(of("read_line", "total_blocks"), Some(100));
+        assert_eq!(of("read_line", "total_bytes"), Some(100_000));
+        assert_eq!(of("read_line", "live_blocks"), Some(74));
+        assert_eq!(of("pool_grow", "total_bytes"), Some(3000));
+        assert_eq!(of("pool_grow", "live_blocks"), Some(1));
+    }
+}
+
+#[test]
 fn programs_of_the_system_print_the_same() {
     let manifest = env!("CARGO_MANIFEST_DIR");
     for mut program in [

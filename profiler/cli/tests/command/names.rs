@@ -254,3 +254,61 @@ int main(void) { return puts(text) < 0; }
     assert!(said.contains("has a malloc of its own"), "{said}");
     assert!(!said.contains("three lines"), "{said}");
 }
+
+#[test]
+fn functions_of_a_script_own_blocks_if_names_are_asked_for() {
+    let Ok(_) = Command::new("node").arg("--version").output() else {
+        println!("skipped: there is no node");
+        return;
+    };
+    let place = Place::new();
+    let script = "function makeRows(n) {\n\
+                  const rows = [];\n\
+                  for (let i = 0; i < n; i++) rows.push(Buffer.alloc(50000));\n\
+                  return rows;\n\
+                  }\n\
+                  console.log(makeRows(300).length);\n";
+    std::fs::write(place.path("shop.js"), script).expect("written");
+    let run = [
+        "run",
+        "-q",
+        "--jit-names",
+        "-o",
+        "p.hg",
+        "--",
+        "node",
+        "shop.js",
+    ];
+    let done = place.run(&run);
+    assert_eq!(
+        (done.status, done.stdout.as_str()),
+        (Some(0), "300\n"),
+        "{}",
+        done.stderr
+    );
+    assert_eq!(done.stderr, "");
+    let done = place.run(&["report", "p.hg", "--by", "owner", "--json"]);
+    let report: Value = serde_json::from_str(&done.stdout).expect("JSON");
+    let rows = report["rows"].as_array().expect("rows");
+    let makes = rows.iter().find(|row| row["key"] == "makeRows");
+    let bytes = makes.and_then(|row| row["total_bytes"].as_u64());
+    assert!(bytes >= Some(15_000_000), "{bytes:?}: {rows:?}");
+    let cut = report["lost"]["cut_stacks"].as_u64().expect("a number");
+    let blocks = report["totals"]["total_blocks"].as_u64().expect("a number");
+    assert!(cut * 50 < blocks, "{cut} of {blocks} stacks are truncated");
+    let map = format!("/tmp/perf-{}.map", report["pid"]);
+    assert!(!std::path::Path::new(&map).exists(), "{map}");
+}
+
+#[test]
+fn a_program_without_generated_code_is_said_to_have_no_names() {
+    let place = Place::new();
+    let done = place.run(&["run", "-q", "--jit-names", "-o", "p.hg", "--", "ls"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert!(
+        done.stderr
+            .contains("--jit-names has no effect: no recorded program wrote names"),
+        "{}",
+        done.stderr
+    );
+}

@@ -107,7 +107,7 @@ impl Generated {
                 if addresses.len() == 1 { "has" } else { "have" },
             ));
             if let Some(source) = symbols.modules.get_mut(module) {
-                *source = SymbolSource::Missing("there is no map of its names".to_owned());
+                *source = SymbolSource::NotNeeded;
             }
             return;
         };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use tracking_alloc_recording::GENERATED_CODE;
 
-use super::generated::owner_of_script;
+use super::generated::{class_of_method, owner_of_script};
 use super::names::{is_rust, without_version};
 use super::{SourceFrame, Symbols};
 use crate::name::{FunctionName, Language, is_std_crate, one_of, path};
@@ -175,7 +175,10 @@ impl Classifier {
     ) -> (Origin, String) {
         let file = frame.file.as_deref();
         if module == GENERATED_CODE {
-            let script = file.and_then(owner_of_script);
+            let script = match file {
+                Some(file) => owner_of_script(file),
+                None => class_of_method(frame.raw.as_deref().unwrap_or(&frame.function)),
+            };
             return (
                 Origin::Native,
                 script.unwrap_or_else(|| GENERATED_CODE.to_owned()),

@@ -107,10 +107,11 @@ impl<'a> GeneratedNames<'a> {
     pub(crate) fn frame(&self, address: u64) -> Option<SourceFrame> {
         let (name, line) = self.names.get(&address)?;
         let name = name.as_ref()?;
+        let whole = line.splitn(3, |byte| *byte == b' ').nth(2)?;
         Some(SourceFrame {
             function: name.function.as_str().into(),
             // No name of Rust: code that was compiled ahead of time has a file.
-            raw: Some(text_of(line).into()),
+            raw: Some(text_of(whole).into()),
             file: name.file.as_deref().map(Into::into),
             line: name.line,
             ..SourceFrame::default()
@@ -193,6 +194,23 @@ pub(super) fn owner_of_script(file: &str) -> Option<String> {
         || file.contains("/lib/python3")
         || !file.contains(['/', '.']);
     (!is_of_interpreter).then(|| file.rsplit('/').next().unwrap_or(file).to_owned())
+}
+
+/// Returns the class of a method of Java, by its name (`void shop.Cart.load(int)`). `None` for
+/// the classes of Java itself, and for other names.
+pub(super) fn class_of_method(name: &str) -> Option<String> {
+    const OWN: [&str; 6] = [
+        "java.",
+        "javax.",
+        "jdk.",
+        "sun.",
+        "com.sun.",
+        "org.openjdk.",
+    ];
+    let (method, _) = name.split_once('(')?;
+    let method = method.rsplit(' ').next()?;
+    let (class, _) = method.rsplit_once('.')?;
+    (!class.is_empty() && !OWN.iter().any(|own| method.starts_with(own))).then(|| class.to_owned())
 }
 
 #[cfg(test)]
@@ -299,5 +317,21 @@ mod tests {
         ] {
             assert_eq!(owner_of_script(file).as_deref(), owner, "{file}");
         }
+    }
+
+    #[test]
+    fn a_method_of_java_belongs_to_its_class() {
+        let class = class_of_method;
+        assert_eq!(
+            class("void shop.Cart.load(int)").as_deref(),
+            Some("shop.Cart")
+        );
+        assert_eq!(class("M.fill(int)").as_deref(), Some("M"));
+        assert_eq!(
+            class("long jdk.internal.misc.Unsafe.allocateMemory0(long)"),
+            None
+        );
+        assert_eq!(class("Builtin:ArrayMap"), None);
+        assert_eq!(class("Interpreter"), None);
     }
 }
