@@ -28,13 +28,14 @@ fn names(rows: &[Value], bytes: u64) -> [String; 3] {
     ["what", "where", "owner"].map(|key| row[key].as_str().unwrap_or_default().to_owned())
 }
 
-/// `xmalloc` is known by name, `node` makes one allocation for four callers, `pair` makes two blocks
-/// for as many.
+/// `xmalloc` is known by name, `node` makes one allocation for four callers, `pair` and `both` make
+/// two blocks for as many.
 const WRAPPERS: &str = r#"
 #include <stdlib.h>
 #include <string.h>
 #define APART __attribute__((noinline))
 struct pair { char *a, *b; };
+void *keep[9];
 APART void *xmalloc(size_t n) { void *p = malloc(n); if (!p) abort(); return p; }
 APART void *node(size_t n) { void *p = malloc(n); if (!p) abort(); return p; }
 APART char *fill(size_t n) { char *p = malloc(n); if (!p) abort(); return p; }
@@ -44,13 +45,13 @@ APART struct pair *pair(size_t n) {
     p->b = p->a;
     return p;
 }
+static inline __attribute__((always_inline)) struct pair *both(size_t n) { struct pair *p = malloc(24); p->a = malloc(n); return p; }
 APART void *config(void) { return xmalloc(10001); }
 APART void *copied(void) { char text[20002]; memset(text, 'x', 20001); text[20001] = 0; return strdup(text); }
-APART void *first(void) { char *a = node(30001); pair(41); return a; }
-APART void *second(void) { char *a = node(30002); pair(42); return a; }
-APART void *third(void) { char *a = node(30003); pair(43); return a; }
-APART void *fourth(void) { char *a = node(30004); pair(44); return a; }
-void *keep[9];
+APART void *first(void) { char *a = node(30001); pair(41); keep[8] = both(60001); return a; }
+APART void *second(void) { char *a = node(30002); pair(42); keep[8] = both(60002); return a; }
+APART void *third(void) { char *a = node(30003); pair(43); keep[8] = both(60003); return a; }
+APART void *fourth(void) { char *a = node(30004); pair(44); keep[8] = both(60004); return a; }
 int main(void) {
     keep[0] = config(); keep[1] = copied(); keep[2] = first(); keep[3] = second();
     keep[4] = third(); keep[5] = fourth(); keep[6] = fill(50001);
@@ -85,6 +86,11 @@ fn wrappers_of_allocators_own_nothing_and_constructors_do() {
     // Four calls: 16 and n bytes each, at two places.
     assert_eq!(names(&found, 64)[2], "pair");
     assert_eq!(names(&found, 41 + 42 + 43 + 44)[2], "pair");
+    // Both blocks at one line, inlined into each of four callers.
+    assert_eq!(
+        names(&found, 4 * 24 + 60001 + 60002 + 60003 + 60004)[2],
+        "both"
+    );
     assert_eq!(names(&found, 50001)[2], "fill", "one caller is no reason");
 
     let named = rows(&place, &["--wrapper", "fi*l"]);

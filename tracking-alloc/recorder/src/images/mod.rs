@@ -412,7 +412,7 @@ impl Modules {
             None if self.images_len < MOST_MODULES => {
                 let generation = self.images[1..self.images_len]
                     .iter()
-                    .filter(|image| image.start == line.start)
+                    .filter(|image| image.start == line.start && !generated)
                     .count();
                 let index = self.images_len;
                 self.images[index] = Image {
