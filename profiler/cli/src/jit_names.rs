@@ -51,6 +51,7 @@ pub(crate) fn ask(command: &mut Command) {
 /// Returns an error if a recording cannot be read or replaced. It is unchanged then.
 pub(crate) fn keep(recordings: &[KeptRecording], asked: bool) -> Result<usize, Error> {
     let mut with_names = 0;
+    let mut maps = Vec::new();
     for kept in recordings.iter().filter(|kept| !kept.is_written) {
         let map = format!("/tmp/perf-{}.map", kept.pid);
         if !Path::new(&map).exists() {
@@ -60,12 +61,16 @@ pub(crate) fn keep(recordings: &[KeptRecording], asked: bool) -> Result<usize, E
         let Some(found) = found else {
             continue;
         };
-        put_into(&kept.path, &found.names)?;
-        with_names += 1;
-        if asked {
-            // It stays if it cannot be removed, as without heapglass.
-            let _ = std::fs::remove_file(&found.map);
+        if !found.names.is_empty() {
+            put_into(&kept.path, &found.names)?;
+            with_names += 1;
         }
+        maps.push(found.map);
+    }
+    // A process that became another program has several recordings and one map.
+    for map in maps.iter().filter(|_| asked) {
+        // It stays if it cannot be removed, as without heapglass.
+        let _ = std::fs::remove_file(map);
     }
     Ok(with_names)
 }

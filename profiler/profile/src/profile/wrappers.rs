@@ -136,6 +136,9 @@ fn caller_of_wrapper(profile: &Profile, site: &Site) -> Option<FrameId> {
     shown[..at].iter().rev().find(may_own).copied()
 }
 
+/// A function, a file and a line.
+type Place<'a> = (FunctionId, Option<&'a str>, Option<u32>);
+
 /// The callers and the places of a function that asked the allocator, from all stacks.
 #[derive(Default)]
 struct Asking<'a> {
@@ -144,7 +147,7 @@ struct Asking<'a> {
     /// Return addresses where it is not inlined.
     addresses: FxHashSet<(u32, u64)>,
     /// Return addresses of each line of a caller in which it is inlined.
-    inlined: FxHashMap<(FunctionId, Option<&'a str>, Option<u32>), (u32, u64)>,
+    inlined: FxHashMap<Place<'a>, (u32, u64)>,
     /// `true` if it makes several blocks where it is inlined once.
     makes_several: bool,
     allocators: FxHashSet<FunctionId>,

@@ -5,12 +5,13 @@
 //! the other, gets no name, because nothing tells which of them ran.
 
 use super::SourceFrame;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A longer name is cut, bytes.
 const LONGEST_NAME: usize = 1 << 10;
 
 /// A line of a map.
+#[derive(Clone, Copy)]
 struct Line<'a> {
     start: u64,
     end: u64,
@@ -40,8 +41,16 @@ impl<'a> Line<'a> {
 /// The lines of a map that cover some addresses.
 #[derive(Debug, Default)]
 pub(crate) struct GeneratedNames<'a> {
-    /// The name of each address that a line covers, and that line. `None` if it had several names.
-    names: BTreeMap<u64, (Option<Name>, &'a [u8])>,
+    names: BTreeMap<u64, Found<'a>>,
+}
+
+/// The lines that cover an address.
+#[derive(Debug)]
+struct Found<'a> {
+    /// `None` if there were several functions.
+    name: Option<Name>,
+    first: &'a [u8],
+    last: &'a [u8],
 }
 
 /// The name of a piece of code, without what tells its tier.
@@ -55,59 +64,50 @@ struct Name {
 impl<'a> GeneratedNames<'a> {
     /// Finds the names of addresses, which lie in the code of a call.
     pub(crate) fn find(map: &'a [u8], addresses: impl Iterator<Item = u64>) -> Self {
-        let lines = || map.split(|byte| *byte == b'\n').filter_map(Line::parse);
-        // Each address leaves the set at the first line that covers it, so a map of overlapping
-        // lines takes no more time than another one.
-        let first_of = |lines: &mut dyn Iterator<Item = Line<'a>>, mut left: BTreeMap<u64, ()>| {
-            let mut found = BTreeMap::new();
-            for line in lines {
-                while let Some((&address, ())) = left.range(line.start..line.end).next() {
-                    left.remove(&address);
-                    found.insert(address, (line.name, line.text));
-                }
-            }
-            found
-        };
-        let all: BTreeMap<u64, ()> = addresses.map(|address| (address, ())).collect();
-        let first = first_of(&mut lines(), all.clone());
-        let mut backwards = map.rsplit(|byte| *byte == b'\n').filter_map(Line::parse);
-        let last = first_of(&mut backwards, all);
-        let names = last.into_iter().map(|(address, (name, text))| {
-            let known = Name::of(name);
-            let is_sure = first
-                .get(&address)
-                .is_some_and(|(first, _)| *first == name || Name::of(first) == known);
-            (address, (is_sure.then_some(known), text))
+        let lines = map.split(|byte| *byte == b'\n').filter_map(Line::parse);
+        let all: BTreeSet<u64> = addresses.collect();
+        let first = first_of(lines, all.clone());
+        let backwards = map.rsplit(|byte| *byte == b'\n').filter_map(Line::parse);
+        let last = first_of(backwards, all);
+        let names = first.into_iter().zip(last.into_values());
+        let names = names.map(|((address, first), last)| {
+            let name = Name::of(last.name);
+            let is_sure = first.name == last.name || Name::of(first.name) == name;
+            let found = Found {
+                name: is_sure.then_some(name),
+                first: first.text,
+                last: last.text,
+            };
+            (address, found)
         });
         GeneratedNames {
             names: names.collect(),
         }
     }
 
-    /// Returns the lines that name an address.
+    /// Returns the first and the last line that cover an address, of each, in the order of the map:
+    /// they say the same as the whole map. Returns nothing if there are none.
     pub(crate) fn lines(&self) -> Vec<u8> {
-        let named = self.names.values().filter(|(name, _)| name.is_some());
-        let mut lines: Vec<&[u8]> = named.map(|(_, line)| *line).collect();
-        lines.sort_unstable();
-        lines.dedup();
-        let mut text = lines.join(&b'\n');
-        text.push(b'\n');
-        text
+        let covering = self.names.values();
+        let mut lines: Vec<&[u8]> = covering
+            .flat_map(|found| [found.first, found.last])
+            .collect();
+        lines.sort_unstable_by_key(|line| line.as_ptr());
+        lines.dedup_by_key(|line| line.as_ptr());
+        lines.join(&b'\n')
     }
 
     /// Returns the number of addresses that several functions had.
     pub(crate) fn unsure(&self) -> usize {
-        self.names
-            .values()
-            .filter(|(name, _)| name.is_none())
-            .count()
+        let all = self.names.values();
+        all.filter(|found| found.name.is_none()).count()
     }
 
     /// Returns the frame of an address.
     pub(crate) fn frame(&self, address: u64) -> Option<SourceFrame> {
-        let (name, line) = self.names.get(&address)?;
-        let name = name.as_ref()?;
-        let whole = line.splitn(3, |byte| *byte == b' ').nth(2)?;
+        let found = self.names.get(&address)?;
+        let name = found.name.as_ref()?;
+        let whole = found.last.splitn(3, |byte| *byte == b' ').nth(2)?;
         Some(SourceFrame {
             function: name.function.as_str().into(),
             // No name of Rust: code that was compiled ahead of time has a file.
@@ -117,6 +117,24 @@ impl<'a> GeneratedNames<'a> {
             ..SourceFrame::default()
         })
     }
+}
+
+/// Returns the first of some lines that covers each address.
+///
+/// An address leaves the set at that line, so a map of overlapping lines takes no more time than
+/// another one.
+fn first_of<'a>(
+    lines: impl Iterator<Item = Line<'a>>,
+    mut left: BTreeSet<u64>,
+) -> BTreeMap<u64, Line<'a>> {
+    let mut found = BTreeMap::new();
+    for line in lines {
+        while let Some(&address) = left.range(line.start..line.end).next() {
+            left.remove(&address);
+            found.insert(address, line);
+        }
+    }
+    found
 }
 
 /// Returns text without characters that a terminal obeys.
@@ -217,24 +235,20 @@ pub(super) fn class_of_method(name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn names(map: &str, addresses: &[u64]) -> Vec<Option<(String, Option<String>, Option<u32>)>> {
+    /// Function, file and line.
+    type Named = (String, Option<String>, Option<u32>);
+
+    fn names(map: &str, addresses: &[u64]) -> Vec<Option<Named>> {
         let found = GeneratedNames::find(map.as_bytes(), addresses.iter().copied());
         let of = |address: &u64| {
             let frame = found.frame(*address)?;
-            Some((
-                frame.function.to_string(),
-                frame.file.map(|file| file.to_string()),
-                frame.line,
-            ))
+            let file = frame.file.map(|file| file.to_string());
+            Some((frame.function.to_string(), file, frame.line))
         };
         addresses.iter().map(of).collect()
     }
 
-    fn name(
-        function: &str,
-        file: Option<&str>,
-        line: Option<u32>,
-    ) -> Option<(String, Option<String>, Option<u32>)> {
+    fn name(function: &str, file: Option<&str>, line: Option<u32>) -> Option<Named> {
         Some((function.to_owned(), file.map(str::to_owned), line))
     }
 
@@ -275,7 +289,15 @@ mod tests {
         );
         let found = GeneratedNames::find(map.as_bytes(), [0x1004, 0x1014].into_iter());
         assert_eq!(found.unsure(), 1);
-        assert_eq!(text_of(&found.lines()), "1000 20 JS:^a /x.js:1:1?");
+        // What a recording carries says the same.
+        let lines = found.lines();
+        assert_eq!(
+            names(
+                std::str::from_utf8(&lines).expect("text"),
+                &[0x1004, 0x1014]
+            ),
+            names(map, &[0x1004, 0x1014])
+        );
     }
 
     #[test]
