@@ -29,6 +29,7 @@ pages! {
     fleet "docs/src/fleet.md"
     how "docs/src/how.md"
     json "docs/src/json.md"
+    languages "docs/src/languages.md"
     leak "docs/src/leak.md"
     limits "docs/src/limits.md"
     peak "docs/src/peak.md"

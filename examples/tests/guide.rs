@@ -47,6 +47,20 @@ fn every_page_of_the_guide_is_compiled() {
 }
 
 #[test]
+fn code_in_c_is_part_of_a_tested_program() {
+    let program = read("tracking-alloc/preload/tests/programs/pool.c");
+    let page = read("docs/src/languages.md");
+    let in_c: Vec<String> = blocks(&page)
+        .into_iter()
+        .filter_map(|(words, inside)| (words == "c").then_some(inside))
+        .collect();
+    assert_eq!(in_c.len(), 2);
+    for inside in in_c {
+        assert!(program.contains(&inside), "{inside}");
+    }
+}
+
+#[test]
 fn every_block_says_its_language_and_rust_is_compiled() {
     for page in PAGES {
         for (words, inside) in blocks(&read(page)) {
@@ -61,6 +75,7 @@ fn every_block_says_its_language_and_rust_is_compiled() {
                 "dockerfile",
                 "sql",
                 "python",
+                "c",
             ];
             assert!(
                 known.contains(&language),

@@ -110,9 +110,9 @@ pub mod report;
 pub mod typed;
 
 pub use heapglass_profile::{
-    Beside, DeclaredContainer, Early, Error, OpenOptions, Progress, Session, SymbolOptions,
-    allocator, arenas, calltree, fields, on_this_thread, open, pack, pprof, profile, question,
-    read_process, snapshot, snapshots_so_far, table, units,
+    Beside, DeclaredContainer, Early, Error, FoundNames, OpenOptions, Progress, Session,
+    SymbolOptions, allocator, arenas, calltree, fields, find_generated_names, on_this_thread, open,
+    pack, pprof, profile, question, read_process, snapshot, snapshots_so_far, table, units,
 };
 
 use heapglass_profile::containers;

@@ -15,6 +15,7 @@
 //! | `progress` | the line that says what takes long |
 //! | `explore` | showing a recording in the terminal UI |
 //! | `snapshots` | snapshots of running programs: their text, file and place in a recording |
+//! | `jit_names` | the names of generated code in recordings |
 //! | `demo` | the input and the recorded program of `heapglass demo` |
 //!
 //! This crate computes no figures. All figures come from the profile, so that the command, the SVG
@@ -30,6 +31,7 @@ mod error;
 mod executable;
 mod explore;
 mod files;
+mod jit_names;
 mod no_effect;
 mod open;
 mod preload;

@@ -73,7 +73,8 @@ pub mod units;
 
 pub use containers::DeclaredContainer;
 pub use load::{
-    Beside, Early, Error, OpenOptions, Session, open, pack, read_process, snapshots_so_far,
+    Beside, Early, Error, FoundNames, OpenOptions, Session, find_generated_names, open, pack,
+    read_process, snapshots_so_far,
 };
 pub use parallel::on_this_thread;
 pub use profile::{arenas, fields};

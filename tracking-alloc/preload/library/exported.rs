@@ -11,8 +11,8 @@
 use crate::begin::Malloc;
 use crate::inner;
 use heapglass_recorder::{
-    allocated_by, freed, passes_allocation, passes_free, passes_reallocation, reallocated,
-    reallocating,
+    Reallocating, allocated_by, freed, passes_allocation, passes_free, passes_reallocation,
+    reallocated, reallocating,
 };
 use libc::{c_int, c_void, size_t};
 use std::ptr::null_mut;
@@ -174,5 +174,41 @@ exported! {
     }
     malloc_usable_size(block: *mut c_void) -> size_t {
         unsafe { inner::malloc_usable_size(block) }
+    }
+}
+
+/// A reallocation in a program's own pool, between the two calls that report it. It lies in memory
+/// of the caller, `struct heapglass_reallocation`, which has sixteen words.
+type PoolReallocation = Option<(Reallocating, size_t)>;
+
+const _: () = assert!(size_of::<PoolReallocation>() <= 128 && align_of::<PoolReallocation>() <= 8);
+
+// The functions by which a program's own pool reports its blocks. Programs declare them as weak
+// symbols, so that without this library nothing is called.
+exported! {
+    heapglass_allocated(block: *mut c_void, bytes: size_t) -> () {
+        if !block.is_null() && !passes(bytes) {
+            made(block, bytes);
+        }
+    }
+    heapglass_freed(block: *mut c_void) -> () {
+        if !block.is_null() && !passes_free(block.cast(), None) {
+            freed(block.cast(), None);
+        }
+    }
+    heapglass_reallocating(state: *mut c_void, block: *mut c_void, bytes: size_t) -> () {
+        let passes = block.is_null() || passes_reallocation(block.cast(), None, bytes.max(1));
+        let begun = if passes {
+            None
+        } else {
+            Some((reallocating(block.cast(), None), bytes.max(1)))
+        };
+        unsafe { state.cast::<PoolReallocation>().write(begun) }
+    }
+    heapglass_reallocated(state: *mut c_void, block: *mut c_void) -> () {
+        let begun = unsafe { state.cast::<PoolReallocation>().replace(None) };
+        if let Some((old, bytes)) = begun {
+            reallocated(old, block.cast(), bytes);
+        }
     }
 }

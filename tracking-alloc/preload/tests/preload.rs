@@ -790,15 +790,47 @@ fn stacks_lead_through_c_and_cpp_without_frame_pointers() {
 }
 
 #[test]
-fn a_stack_ends_at_generated_code() {
-    let program = compile("generated.c", "generated", &[]);
+fn a_stack_leads_through_generated_code_whose_instructions_tell_its_frame() {
+    let program = compile("generated.c", "generated", &["-fomit-frame-pointer"]);
     let run = record(&mut command(&program, &[]));
     let profile = run.profile();
-    let sites = profile.sites().iter();
-    let generated = sites.filter(|site| site.figures.total_bytes == 123_400);
-    assert_eq!(generated.count(), 1);
-    // Whoever called the generated code is not known, so nobody is named.
-    assert!(of_function(&profile, "main", "total_bytes").unwrap_or(0) < 123_400);
+    let names = |bytes: u64| -> Vec<&str> {
+        let mut sites = profile.sites().iter();
+        let site = sites.find(|site| site.figures.total_bytes == bytes);
+        let stack = profile.innermost_first(site.expect("a site"));
+        let frames = stack.map(|frame| &profile.frames()[frame.0 as usize]);
+        let functions = frames.map(|frame| &profile.functions()[frame.function.0 as usize]);
+        functions.map(|function| function.name.as_str()).collect()
+    };
+    for bytes in [234_500, 345_600] {
+        let stack = names(bytes);
+        let callers = ["through", "main"];
+        assert!(stack.windows(2).any(|pair| pair == callers), "{stack:?}");
+    }
+    // Whoever called the third function is not known, so nobody is named.
+    let bare = names(123_400);
+    assert!(
+        !bare.contains(&"through") && !bare.contains(&"main"),
+        "{bare:?}"
+    );
+}
+
+#[test]
+fn a_pool_that_reports_its_blocks_is_recorded_and_runs_without_the_library_too() {
+    for (output, flags) in [("pool", [].as_slice()), ("pool-fixed", &["-no-pie"])] {
+        let program = compile("pool.c", output, flags);
+        let alone = command(&program, &[]).output().expect("it runs");
+        assert_eq!(text(&alone.stdout), "alone\n");
+        let run = record(&mut command(&program, &[]));
+        assert_eq!(run.printed(), "reported\n", "{output}");
+        let profile = run.profile();
+        let of = |function, figure| of_function(&profile, function, figure);
+        assert_eq!(of("read_line", "total_blocks"), Some(100));
+        assert_eq!(of("read_line", "total_bytes"), Some(100_000));
+        assert_eq!(of("read_line", "live_blocks"), Some(74));
+        assert_eq!(of("pool_grow", "total_bytes"), Some(3000));
+        assert_eq!(of("pool_grow", "live_blocks"), Some(1));
+    }
 }
 
 #[test]

@@ -45,6 +45,9 @@ pub const LANES: usize = 256;
 /// Lanes in each further segment of these tables. Segments are added on demand.
 pub const FURTHER_LANES: usize = 256;
 
+/// Path of the module of all generated code. The offsets of its frames are addresses.
+pub const GENERATED_CODE: &str = "[jit]";
+
 /// Maximum number of lane segments.
 pub const LANE_TABLES: usize = 8;
 
@@ -483,6 +486,8 @@ pub mod table {
     pub const CHECKPOINT_MOMENTS: u32 = 28;
     /// [`MergedPart`](super::MergedPart) records.
     pub const MERGED: u32 = 29;
+    /// Names of generated code added by `heapglass run`: lines of a map of perf.
+    pub const GENERATED_NAMES: u32 = 30;
 }
 
 record! {

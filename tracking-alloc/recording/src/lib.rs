@@ -49,6 +49,7 @@
 //! | [`FAILED_REQUESTS`](table::FAILED_REQUESTS) | [`FailedRequest`] | 32 | [`Header::failed_requests_len`] |
 //! | [`SYMBOLS`](table::SYMBOLS) | JSON, added by `heapglass pack` | - | its segments |
 //! | [`SNAPSHOTS`](table::SNAPSHOTS) | JSON, added by an attached reader | - | its segments |
+//! | [`GENERATED_NAMES`](table::GENERATED_NAMES) | lines of a map of perf, added by `heapglass run` | - | its segments |
 //! | [`MERGED`](table::MERGED) | [`MergedPart`] | 128 | its segments |
 //!
 //! A recording in memory ([`arch::WASM32`]) is written as a whole at the end, and so is a merged
@@ -123,7 +124,7 @@ pub use counter::{COUNTERS, Counter, Sums};
 pub use encode::{EncodedStrings, Encoder};
 pub use layout::*;
 #[cfg(feature = "read")]
-pub use pack::{with_snapshots, with_symbols};
+pub use pack::{with_generated_names, with_snapshots, with_symbols};
 pub use pattern::{PathPiece, literal_path, path_pieces};
 #[cfg(feature = "read")]
 pub use read::{Error, LaneColumns, ReadAt, Recording, file_checksum, read_bytes};

@@ -1,5 +1,5 @@
-//! Packing: appends symbols or snapshots to a recording as one more table, and changes nothing
-//! else.
+//! Packing: appends symbols, snapshots or names of generated code to a recording as one more table,
+//! and changes nothing else.
 
 use crate::layout::*;
 use crate::read::{Error, Recording, file_checksum};
@@ -25,6 +25,15 @@ pub fn with_symbols(bytes: Vec<u8>, symbols: &[u8]) -> Result<Vec<u8>, Error> {
 /// Returns an error if `bytes` is not a readable recording.
 pub fn with_snapshots(bytes: Vec<u8>, snapshots: &[u8]) -> Result<Vec<u8>, Error> {
     with_table(bytes, table::SNAPSHOTS, snapshots, state::RUNNING)
+}
+
+/// Returns the recording in `bytes` with `names` as its table of names of generated code. Names
+/// that it has are replaced. Like [`with_snapshots`], this does not finish a recording.
+///
+/// # Errors
+/// Returns an error if `bytes` is not a readable recording.
+pub fn with_generated_names(bytes: Vec<u8>, names: &[u8]) -> Result<Vec<u8>, Error> {
+    with_table(bytes, table::GENERATED_NAMES, names, state::RUNNING)
 }
 
 fn with_table(

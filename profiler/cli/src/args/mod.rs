@@ -218,6 +218,11 @@ pub(crate) struct Run {
     /// Also record the programs that the command starts, by the preloaded library
     #[arg(long, conflicts_with = "no_preload")]
     pub(crate) children: bool,
+    /// Ask Node, Python (3.12 and later) and Java for the names of the code that they generate, and
+    /// keep the names in the recording. Sets NODE_OPTIONS, PYTHONPERFSUPPORT and JAVA_TOOL_OPTIONS
+    /// for the command
+    #[arg(long)]
+    pub(crate) jit_names: bool,
     /// Explore the recording while the command runs; write the command's output to a log file next
     /// to the recording
     #[arg(long)]

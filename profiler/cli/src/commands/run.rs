@@ -24,6 +24,7 @@ use crate::preload::{Choice, Plan};
 use crate::summary::{self, Form};
 use crate::supervise::{self, Finished, lock};
 use crate::terminal::{self, has_terminal};
+use crate::{jit_names, no_effect};
 
 pub(super) fn run(args: &Run) -> Result<u8, Error> {
     let pattern = args.out.pattern()?;
@@ -46,6 +47,9 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     }
     if !args.own.is_empty() {
         command.env(supervise::OWN_CRATES, args.own.join(","));
+    }
+    if args.jit_names {
+        jit_names::ask(&mut command);
     }
     let executable = executable(&args.command);
     let plan = match &executable {
@@ -79,6 +83,7 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
         Some(path) => watch(running, program_name(&args.command), path)?,
         None => running.wait()?,
     };
+    keep_names(&finished, args.jit_names);
     let run = summary::Run {
         name: program_name(&args.command),
         how: plan.how.as_deref(),
@@ -97,6 +102,18 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     };
     finished.interruptible(|| summary::write(&run, form));
     Ok(finished.ended.status())
+}
+
+/// Keeps the names of generated code in the recordings.
+fn keep_names(finished: &Finished, asked: bool) {
+    match jit_names::keep(&finished.kept, asked) {
+        Ok(0) if asked => no_effect::warn(
+            "--jit-names",
+            "no recorded program wrote names of generated code; Node, Python (3.12 and later) and Java (17 and later) do",
+        ),
+        Ok(_) => {}
+        Err(error) => terminal::eprint_line(format_args!("heapglass: {error}")),
+    }
 }
 
 fn choice(args: &Run) -> Choice {

@@ -28,13 +28,14 @@ fn names(rows: &[Value], bytes: u64) -> [String; 3] {
     ["what", "where", "owner"].map(|key| row[key].as_str().unwrap_or_default().to_owned())
 }
 
-/// `xmalloc` is known by name, `node` makes one allocation for four callers, `pair` makes two blocks
-/// for as many.
+/// `xmalloc` is known by name, `node` makes one allocation for four callers, `pair` and `both` make
+/// two blocks for as many.
 const WRAPPERS: &str = r#"
 #include <stdlib.h>
 #include <string.h>
 #define APART __attribute__((noinline))
 struct pair { char *a, *b; };
+void *keep[9];
 APART void *xmalloc(size_t n) { void *p = malloc(n); if (!p) abort(); return p; }
 APART void *node(size_t n) { void *p = malloc(n); if (!p) abort(); return p; }
 APART char *fill(size_t n) { char *p = malloc(n); if (!p) abort(); return p; }
@@ -44,13 +45,13 @@ APART struct pair *pair(size_t n) {
     p->b = p->a;
     return p;
 }
+static inline __attribute__((always_inline)) struct pair *both(size_t n) { struct pair *p = malloc(24); p->a = malloc(n); return p; }
 APART void *config(void) { return xmalloc(10001); }
 APART void *copied(void) { char text[20002]; memset(text, 'x', 20001); text[20001] = 0; return strdup(text); }
-APART void *first(void) { char *a = node(30001); pair(41); return a; }
-APART void *second(void) { char *a = node(30002); pair(42); return a; }
-APART void *third(void) { char *a = node(30003); pair(43); return a; }
-APART void *fourth(void) { char *a = node(30004); pair(44); return a; }
-void *keep[9];
+APART void *first(void) { char *a = node(30001); pair(41); keep[8] = both(60001); return a; }
+APART void *second(void) { char *a = node(30002); pair(42); keep[8] = both(60002); return a; }
+APART void *third(void) { char *a = node(30003); pair(43); keep[8] = both(60003); return a; }
+APART void *fourth(void) { char *a = node(30004); pair(44); keep[8] = both(60004); return a; }
 int main(void) {
     keep[0] = config(); keep[1] = copied(); keep[2] = first(); keep[3] = second();
     keep[4] = third(); keep[5] = fourth(); keep[6] = fill(50001);
@@ -85,6 +86,11 @@ fn wrappers_of_allocators_own_nothing_and_constructors_do() {
     // Four calls: 16 and n bytes each, at two places.
     assert_eq!(names(&found, 64)[2], "pair");
     assert_eq!(names(&found, 41 + 42 + 43 + 44)[2], "pair");
+    // Both blocks at one line, inlined into each of four callers.
+    assert_eq!(
+        names(&found, 4 * 24 + 60001 + 60002 + 60003 + 60004)[2],
+        "both"
+    );
     assert_eq!(names(&found, 50001)[2], "fill", "one caller is no reason");
 
     let named = rows(&place, &["--wrapper", "fi*l"]);
@@ -253,4 +259,62 @@ int main(void) { return puts(text) < 0; }
     let said = done.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("has a malloc of its own"), "{said}");
     assert!(!said.contains("three lines"), "{said}");
+}
+
+#[test]
+fn functions_of_a_script_own_blocks_if_names_are_asked_for() {
+    let Ok(_) = Command::new("node").arg("--version").output() else {
+        println!("skipped: there is no node");
+        return;
+    };
+    let place = Place::new();
+    let script = "function makeRows(n) {\n\
+                  const rows = [];\n\
+                  for (let i = 0; i < n; i++) rows.push(Buffer.alloc(50000));\n\
+                  return rows;\n\
+                  }\n\
+                  console.log(makeRows(300).length);\n";
+    std::fs::write(place.path("shop.js"), script).expect("written");
+    let run = [
+        "run",
+        "-q",
+        "--jit-names",
+        "-o",
+        "p.hg",
+        "--",
+        "node",
+        "shop.js",
+    ];
+    let done = place.run(&run);
+    assert_eq!(
+        (done.status, done.stdout.as_str()),
+        (Some(0), "300\n"),
+        "{}",
+        done.stderr
+    );
+    assert_eq!(done.stderr, "");
+    let done = place.run(&["report", "p.hg", "--by", "owner", "--json"]);
+    let report: Value = serde_json::from_str(&done.stdout).expect("JSON");
+    let rows = report["rows"].as_array().expect("rows");
+    let makes = rows.iter().find(|row| row["key"] == "makeRows");
+    let bytes = makes.and_then(|row| row["total_bytes"].as_u64());
+    assert!(bytes >= Some(15_000_000), "{bytes:?}: {rows:?}");
+    let cut = report["lost"]["cut_stacks"].as_u64().expect("a number");
+    let blocks = report["totals"]["total_blocks"].as_u64().expect("a number");
+    assert!(cut * 50 < blocks, "{cut} of {blocks} stacks are truncated");
+    let map = format!("/tmp/perf-{}.map", report["pid"]);
+    assert!(!std::path::Path::new(&map).exists(), "{map}");
+}
+
+#[test]
+fn a_program_without_generated_code_is_said_to_have_no_names() {
+    let place = Place::new();
+    let done = place.run(&["run", "-q", "--jit-names", "-o", "p.hg", "--", "ls"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert!(
+        done.stderr
+            .contains("--jit-names has no effect: no recorded program wrote names"),
+        "{}",
+        done.stderr
+    );
 }

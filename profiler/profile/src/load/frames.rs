@@ -11,7 +11,7 @@ use crate::types::StackFrame;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::Arc;
-use tracking_alloc_recording::Recording;
+use tracking_alloc_recording::{GENERATED_CODE, Recording};
 
 /// Names of a frame that counts for one.
 const BYTES_OF_A_FRAME: usize = 256;
@@ -201,7 +201,8 @@ impl FrameTable {
             self.expansions.push(FrameId(frame));
         }
         if named.is_none_or(Vec::is_empty) {
-            self.unresolved += 1;
+            // A note says what names generated code.
+            self.unresolved += u64::from(path != GENERATED_CODE);
             let function = self.number(symbols::unresolved(path, value.offset), names.own);
             let frame = self.frames.number(Frame {
                 function,

@@ -11,6 +11,7 @@ mod distribution;
 mod error;
 mod frames;
 mod functions;
+mod generated;
 mod losses;
 mod modules;
 mod moments;
@@ -28,6 +29,7 @@ mod walks;
 pub use beside::{Beside, snapshots_so_far};
 pub use counters::SiteSamples;
 pub use error::Error;
+pub use generated::{FoundNames, find_generated_names};
 pub use moments::thread_sums;
 pub use packed::{PackedSum, pack};
 

@@ -78,6 +78,11 @@ impl Modules {
         known.map_or("", |(path, _)| path)
     }
 
+    /// Returns the paths of all modules.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.refs.iter().map(|(path, _)| path.as_str())
+    }
+
     pub(super) fn described(&self, symbols: &Symbols) -> Vec<Module> {
         let sources = symbols
             .modules

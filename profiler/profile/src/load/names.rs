@@ -1,6 +1,7 @@
 //! The names of a recording's addresses: those in the recording, else those of the binaries. The
 //! names of a live recording are kept between reads.
 
+use super::generated::Generated;
 use super::modules::Modules;
 use super::packed::Packed;
 use super::{Error, OpenOptions};
@@ -17,6 +18,7 @@ pub(super) struct Addresses {
     frames: Vec<FrameValue>,
     /// The symbols that the recording carries.
     packed: Option<Vec<u8>>,
+    generated: Generated,
 }
 
 impl Addresses {
@@ -26,7 +28,26 @@ impl Addresses {
             modules: Modules::of(recording),
             frames: recording.frames.clone(),
             packed: recording.symbols.take(),
+            generated: Generated::of(recording),
         }
+    }
+
+    /// Looks all up, in the binaries and in the map of generated code.
+    ///
+    /// # Errors
+    /// Returns an error if [`binary`](crate::SymbolOptions::binary) is not the binary that ran.
+    pub(super) fn resolve(
+        &self,
+        path: &Path,
+        options: &OpenOptions,
+        progress: &dyn Fn(Progress<'_>),
+    ) -> Result<Symbols, Error> {
+        let mut symbols = self
+            .modules
+            .resolve(&self.frames, path, options, progress)?;
+        let code = (&self.modules, self.frames.as_slice());
+        self.generated.name(code, path, &mut symbols);
+        Ok(symbols)
     }
 
     /// Returns `true` if these begin with all that there are in `before`.
@@ -75,7 +96,7 @@ impl Names {
                     own: packed.own,
                 },
                 None => Names {
-                    symbols: of.modules.resolve(&of.frames, path, options, progress)?,
+                    symbols: of.resolve(path, options, progress)?,
                     ..Names::default()
                 },
             },

@@ -4,7 +4,7 @@
 //! input.
 
 use super::error::Kind;
-use super::modules::Modules;
+use super::names::Addresses;
 use super::{Error, OpenOptions, read};
 use crate::profile::{SourceLines, SymbolSource};
 use crate::symbols::{Progress, Shared, SourceFrame, StoredFrame, Strings, Symbols, string_of};
@@ -215,13 +215,13 @@ pub fn pack(
     options: &OpenOptions,
     progress: &dyn Fn(Progress<'_>),
 ) -> Result<Vec<u8>, Error> {
-    let recording = read(path)?;
+    let mut recording = read(path)?;
     let mut symbols = match Packed::carried(recording.symbols.as_deref(), path, options)? {
         // Packed before: what it carries is all there is.
         Some(packed) => packed,
         None => {
-            let modules = Modules::of(&recording);
-            Packed::of(&modules.resolve(&recording.frames, path, options, progress)?)
+            let addresses = Addresses::of(&mut recording);
+            Packed::of(&addresses.resolve(path, options, progress)?)
         }
     };
     if !options.own.is_empty() {

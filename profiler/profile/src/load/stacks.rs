@@ -276,7 +276,15 @@ fn own(
         options.own.iter().partition(is_function);
     let crates: Vec<String> = crates.into_iter().cloned().collect();
     let program = &profile.process.program;
-    let interpreter = Interpreter::of(program);
+    let frames = names.symbols.frames.iter().zip(&recording.frames);
+    let named = frames.flat_map(|(chain, raw)| {
+        let image = modules.path(raw.module).rsplit('/').next();
+        let image = image.unwrap_or_default();
+        chain.iter().map(move |frame| (image, &*frame.function))
+    });
+    let interpreter = Interpreter::of(program)
+        .filter(|interpreter| interpreter.may_be(named))
+        .map(|interpreter| interpreter.with_modules(modules.paths()));
     Own {
         crates: [&crates, &names.own, &profile.capture.own_crates]
             .into_iter()

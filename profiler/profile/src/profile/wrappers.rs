@@ -136,6 +136,9 @@ fn caller_of_wrapper(profile: &Profile, site: &Site) -> Option<FrameId> {
     shown[..at].iter().rev().find(may_own).copied()
 }
 
+/// A function, a file and a line.
+type Place<'a> = (FunctionId, Option<&'a str>, Option<u32>);
+
 /// The callers and the places of a function that asked the allocator, from all stacks.
 #[derive(Default)]
 struct Asking<'a> {
@@ -143,6 +146,10 @@ struct Asking<'a> {
     lines: FxHashSet<(Option<&'a str>, Option<u32>)>,
     /// Return addresses where it is not inlined.
     addresses: FxHashSet<(u32, u64)>,
+    /// Return addresses of each line of a caller in which it is inlined.
+    inlined: FxHashMap<Place<'a>, (u32, u64)>,
+    /// `true` if it makes several blocks where it is inlined once.
+    makes_several: bool,
     allocators: FxHashSet<FunctionId>,
 }
 
@@ -157,11 +164,16 @@ fn one_allocation(
             continue;
         };
         let of = found.entry(asking.function).or_default();
-        of.callers.insert(caller);
+        of.callers.insert(caller.function);
         of.allocators.insert(allocator);
         of.lines.insert((asking.file.as_deref(), asking.line));
-        if !asking.inlined {
-            of.addresses.insert((asking.module, asking.offset));
+        let address = (asking.module, asking.offset);
+        if asking.inlined {
+            let place = (caller.function, caller.file.as_deref(), caller.line);
+            let first = *of.inlined.entry(place).or_insert(address);
+            of.makes_several |= first != address;
+        } else {
+            of.addresses.insert(address);
         }
     }
     found.retain(|id, asking| {
@@ -169,6 +181,7 @@ fn one_allocation(
         asking.callers.len() >= MANY_CALLERS
             && asking.lines.len() == 1
             && asking.addresses.len() <= 1
+            && !asking.makes_several
             && asking.allocators.len() == 1
             && function.is_some_and(|function| !own(function))
     });
@@ -193,8 +206,8 @@ fn one_allocation(
 }
 
 /// Returns the frame of C or C++ that asked the allocator for the blocks of a site, the function
-/// that it asked, and the function that called it. `None` if code of another kind asked.
-fn asked<'a>(profile: &'a Profile, site: &Site) -> Option<(&'a Frame, FunctionId, FunctionId)> {
+/// that it asked, and the frame that called it. `None` if code of another kind asked.
+fn asked<'a>(profile: &'a Profile, site: &Site) -> Option<(&'a Frame, FunctionId, &'a Frame)> {
     let mut stack = profile.innermost_first(site);
     let mut allocator = None;
     let asking = loop {
@@ -213,5 +226,5 @@ fn asked<'a>(profile: &'a Profile, site: &Site) -> Option<(&'a Frame, FunctionId
     };
     let (caller, function) = profile.lookup(stack.next()?)?;
     let is_code = matches!(function.origin, Origin::User | Origin::Native);
-    is_code.then_some((asking, allocator?, caller.function))
+    is_code.then_some((asking, allocator?, caller))
 }

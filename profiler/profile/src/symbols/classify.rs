@@ -8,6 +8,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use tracking_alloc_recording::GENERATED_CODE;
+
+use super::generated::{class_of_method, owner_of_script};
 use super::names::{is_rust, without_version};
 use super::{SourceFrame, Symbols};
 use crate::name::{FunctionName, Language, is_std_crate, one_of, path};
@@ -171,6 +174,16 @@ impl Classifier {
         module: &str,
     ) -> (Origin, String) {
         let file = frame.file.as_deref();
+        if module == GENERATED_CODE {
+            let script = match file {
+                Some(file) => owner_of_script(file),
+                None => class_of_method(frame.raw.as_deref().unwrap_or(&frame.function)),
+            };
+            return (
+                Origin::Native,
+                script.unwrap_or_else(|| GENERATED_CODE.to_owned()),
+            );
+        }
         // `#[global_allocator]` puts them into the user's crate, at the line of the static.
         if name.is_allocator_shim() {
             return (Origin::Std, "alloc".to_owned());

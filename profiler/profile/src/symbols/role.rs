@@ -118,7 +118,7 @@ pub(crate) fn role(function: &Function, name: &FunctionName<'_>) -> Role {
     match function.origin {
         Origin::Std if name.is_native_allocator() => Role::Allocator,
         Origin::User | Origin::Native if wrappers::is_allocator(name) => Role::Allocator,
-        Origin::User | Origin::Native if wrappers::is_maker(name) => Role::Wrapper,
+        Origin::User | Origin::Native if wrappers::is_maker(name, &function.krate) => Role::Wrapper,
         Origin::Std if name.begins_with(PANIC) => Role::Panic,
         Origin::Std if name.begins_with(BACKTRACE) => Role::Backtrace,
         Origin::Std if is_glue(name) => Role::Glue,

@@ -5,6 +5,9 @@ use crate::units::matches_text;
 
 /// Names of functions that ask an allocator and do nothing else, as [patterns](matches_text).
 const ALLOCATORS: &[&str] = &[
+    // By which a program's own pool reports its blocks.
+    "heapglass_allocated",
+    "heapglass_reallocated",
     // Programs of GNU, BSD and many others.
     "xmalloc",
     "xcalloc",
@@ -123,7 +126,6 @@ const MAKERS: &[&str] = &[
     "_PyBytes_FromSize",
     "PyUnicode_New",
     "PyByteArray_Resize",
-    "list_resize",
     "savepv*",
     "Perl_savepv*",
     "Perl_sv_grow",
@@ -132,14 +134,20 @@ const MAKERS: &[&str] = &[
     "node::*ReallocWithRetry*",
 ];
 
+/// The same for names that other programs have too: only in these images, by their beginnings.
+const MAKERS_IN: &[(&str, &[&str])] = &[("list_resize", &["python", "libpython"])];
+
 /// Returns `true` for a function that only asks an allocator, by its name.
 pub(super) fn is_allocator(name: &FunctionName<'_>) -> bool {
     is_one_of(name, ALLOCATORS)
 }
 
-/// Returns `true` for a function that makes a value for its caller, by its name.
-pub(super) fn is_maker(name: &FunctionName<'_>) -> bool {
+/// Returns `true` for a function that makes a value for its caller, by its name and image.
+pub(super) fn is_maker(name: &FunctionName<'_>, image: &str) -> bool {
+    let is_in = |images: &[&str]| images.iter().any(|begin| image.starts_with(begin));
+    let mut in_images = MAKERS_IN.iter();
     is_one_of(name, MAKERS)
+        || in_images.any(|(maker, images)| is_in(images) && is_one_of(name, &[maker]))
 }
 
 fn is_one_of(name: &FunctionName<'_>, patterns: &[&str]) -> bool {
@@ -148,4 +156,19 @@ fn is_one_of(name: &FunctionName<'_>, patterns: &[&str]) -> bool {
     }
     let name = name.without_arguments();
     patterns.iter().any(|pattern| matches_text(pattern, &name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::Language;
+
+    #[test]
+    fn a_common_name_is_that_of_a_wrapper_only_in_the_interpreter() {
+        let is_maker = |name, image| is_maker(&FunctionName::parse(name, Language::Cpp), image);
+        assert!(is_maker("list_resize", "python3.11"));
+        assert!(is_maker("list_resize", "libpython3.12.so.1.0"));
+        assert!(!is_maker("list_resize", "shop"));
+        assert!(is_maker("xstrdup", "shop"));
+    }
 }

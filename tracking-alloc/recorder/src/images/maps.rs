@@ -40,6 +40,12 @@ impl Line {
         self.inode != 0 || self.path.starts_with(b"[vdso]\0")
     }
 
+    /// Returns `true` for memory that is no file's. If it is executable, the program generated the
+    /// code in it.
+    pub(super) fn is_anonymous(&self) -> bool {
+        self.inode == 0 && !self.path.starts_with(b"[v")
+    }
+
     /// Opens the mapped file, if its path still leads to it.
     pub(super) fn file(&self) -> Option<Source> {
         let path = CStr::from_bytes_until_nul(&self.path).ok()?;

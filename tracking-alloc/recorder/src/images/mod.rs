@@ -17,6 +17,7 @@ use maps::{Line, List};
 use std::cell::Cell;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use tracking_alloc_recording::GENERATED_CODE;
 
 pub(crate) const MOST_MODULES: usize = 1024;
 const MOST_RANGES: usize = 4096;
@@ -66,6 +67,8 @@ pub(crate) struct Image {
     lasting: bool,
     /// `true` if stacks lead through the image.
     used: bool,
+    /// `true` for generated code. All of it is one image, whose offsets are addresses.
+    generated: bool,
 }
 
 /// The known code of the process. All-zero bytes mean that none is known yet.
@@ -166,6 +169,30 @@ impl Modules {
         Some(self.known(number)?.bias)
     }
 
+    /// Returns `true` for an image that is generated code.
+    pub(crate) fn is_generated(&self, number: usize) -> bool {
+        self.known(number).is_some_and(|image| image.generated)
+    }
+
+    /// Returns up to `most` bytes of code before an address, as many as can be read.
+    pub(crate) fn code_before(&mut self, address: u64, most: usize) -> Option<&[u8]> {
+        let start = self.range_of(address.wrapping_sub(1))?.start;
+        let len = usize::try_from(address - start).ok()?.min(most);
+        let code = self.buffer.get_mut(..len).filter(|_| !self.closed)?;
+        sys::read_own_memory(address - len as u64, code).then_some(code)
+    }
+
+    /// Returns the first bytes of code from an address on. They are zeros where there is none.
+    pub(crate) fn code_after(&self, address: u64) -> [u8; 8] {
+        let mut code = [0; 8];
+        let end = self.range_of(address).map_or(0, |range| range.end);
+        let len = end.saturating_sub(address).min(code.len() as u64) as usize;
+        if self.closed || !sys::read_own_memory(address, &mut code[..len]) {
+            code.fill(0);
+        }
+        code
+    }
+
     /// Returns the number of images ever seen. If it changes, code was loaded.
     pub(crate) fn images_seen(&self) -> usize {
         self.images_len
@@ -256,7 +283,7 @@ impl Modules {
         self.read();
         let known = self.images.get(1..images).unwrap_or_default();
         let in_use_now = known.iter().filter(|image| in_use(image)).count();
-        in_use_now < in_use_before || self.has_cuts && self.images_len > images
+        in_use_now < in_use_before || self.images_len > images
     }
 
     fn is_same(&mut self, number: usize) -> bool {
@@ -362,10 +389,16 @@ impl Modules {
             });
         }
         // If the headers of an image cannot be read, its layout is assumed to be that of the file.
-        let bias = line.start.wrapping_sub(address.unwrap_or(line.offset));
-        let path_hash = line.path_hash();
+        let generated = line.is_anonymous();
+        let bias = if generated {
+            0
+        } else {
+            line.start.wrapping_sub(address.unwrap_or(line.offset))
+        };
+        let path_hash = if generated { 0 } else { line.path_hash() };
         let same = |image: &Image| {
-            image.inode == line.inode
+            image.generated == generated
+                && image.inode == line.inode
                 && image.bias == bias
                 && image.path_hash == path_hash
                 && image.fingerprint == fingerprint
@@ -379,7 +412,7 @@ impl Modules {
             None if self.images_len < MOST_MODULES => {
                 let generation = self.images[1..self.images_len]
                     .iter()
-                    .filter(|image| image.start == line.start)
+                    .filter(|image| image.start == line.start && !generated)
                     .count();
                 let index = self.images_len;
                 self.images[index] = Image {
@@ -390,9 +423,15 @@ impl Modules {
                     fingerprint,
                     generation: generation as u32,
                     path_hash,
+                    generated,
                     ..Image::default()
                 };
                 self.paths[index] = line.path;
+                if generated {
+                    let name = GENERATED_CODE.as_bytes();
+                    self.paths[index] = [0; 512];
+                    self.paths[index][..name.len()].copy_from_slice(name);
+                }
                 self.images_len += 1;
                 index
             }

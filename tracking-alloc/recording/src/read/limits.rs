@@ -9,8 +9,8 @@ const SIZES_OF_A_ROW: u64 = crate::SIZE_CLASSES.div_ceil(SIZE_PAIRS) as u64;
 /// Records of checkpoints of one row.
 const CHECKPOINT_GROUPS: u64 = (CHECKPOINT_SLOTS / CHECKPOINT_GROUP) as u64;
 
-/// Bytes of packed symbols, and of snapshots.
-const JSON_BYTES: u64 = 1 << 30;
+/// Bytes of packed symbols, of snapshots, and of names.
+const TEXT_BYTES: u64 = 1 << 30;
 
 /// Returns the maximum number of records in a table, or in one lane's part of it (bytes for tables
 /// of bytes).
@@ -29,7 +29,7 @@ fn most_records(table: u32) -> u64 {
         table::LANES => lanes,
         table::FIXED_ROWS => 3 * lanes,
         table::TIMELINE => 2 * TIMELINE_POINTS as u64,
-        table::SYMBOLS | table::SNAPSHOTS => JSON_BYTES,
+        table::SYMBOLS | table::SNAPSHOTS | table::GENERATED_NAMES => TEXT_BYTES,
         // References to strings and indices of all other records have 32 bits.
         _ => u64::from(u32::MAX),
     }

@@ -71,6 +71,8 @@ pub struct Recording {
     pub symbols: Option<Vec<u8>>,
     /// Snapshots of the heap added by an attached reader.
     pub snapshots: Option<Vec<u8>>,
+    /// Names of generated code, as lines of a map of perf.
+    pub generated_names: Option<Vec<u8>>,
     /// Number of dangling references and unwritten records, left by a killed writer or by damage.
     pub damage: u64,
     /// Length of the recording in bytes: from the header if it is finished, else the whole file.
@@ -195,6 +197,7 @@ impl Recording {
         recording.merged = directory.all(table::MERGED)?;
         recording.symbols = directory.whole(table::SYMBOLS)?;
         recording.snapshots = directory.whole(table::SNAPSHOTS)?;
+        recording.generated_names = directory.whole(table::GENERATED_NAMES)?;
         recording.mend();
         Ok(recording)
     }

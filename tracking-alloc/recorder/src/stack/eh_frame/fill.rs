@@ -78,10 +78,11 @@ impl Code {
             Some(Rule::OUTERMOST) => (Rule::OUTERMOST, true),
             _ if self.is_start_up(frame, bounds) => (Rule::START_UP, true),
             Some(rule) => (rule, true),
-            None if self.images.image_at(frame.pc.wrapping_sub(1)).is_some() => (
-                self.rule_of_main(frame, bounds).unwrap_or(Rule::UNKNOWN),
-                true,
-            ),
+            None if self.images.image_at(frame.pc.wrapping_sub(1)).is_some() => {
+                let rule = self.rule_of_code(frame.pc);
+                let rule = rule.or_else(|| self.rule_of_main(frame, bounds));
+                (rule.unwrap_or(Rule::UNKNOWN), true)
+            }
             // The address lies in no known code. Unless the mappings were read just now, it may lie
             // in code that was loaded since.
             None => (Rule::UNKNOWN, read || self.images.is_closed()),
@@ -170,6 +171,32 @@ impl Code {
         false
     }
 
+    /// Returns the rule of a function without an entry, as its instructions tell it: generated
+    /// code, and the builtins of V8 in its library. The function returns just after the call, or
+    /// it keeps a frame pointer. Of others, which use the register for data, nothing is known.
+    #[inline(never)]
+    fn rule_of_code(&mut self, pc: u64) -> Option<Rule> {
+        /// Few functions are longer.
+        const MOST_BYTES: [usize; 2] = [4 << 10, 64 << 10];
+        if self.entry(pc).is_some() {
+            return None;
+        }
+        if let Some(layout) = Host::returns_by(&self.images.code_after(pc)) {
+            return Rule::new::<Host>(layout);
+        }
+        let sign = MOST_BYTES.into_iter().find_map(|most| {
+            let code = self.images.code_before(pc, most)?;
+            let len = code.len() as u64;
+            let offset = Host::keeps_link(code)?;
+            Some(pc - len + offset as u64)
+        })?;
+        // If an entry describes the code of the sign, another function ends in between.
+        if self.entry(sign + 1).is_some() {
+            return None;
+        }
+        Rule::new::<Host>(Layout::LINK)
+    }
+
     /// Returns the rule of a function without a rule that the C run-time called. If panics abort,
     /// rustc's `main` has no rule.
     ///
@@ -178,6 +205,10 @@ impl Code {
     #[inline(never)]
     fn rule_of_main(&mut self, frame: Frame, bounds: Stack) -> Option<Rule> {
         const MOST_WORDS: u64 = 8;
+        let image = self.images.image_at(frame.pc.wrapping_sub(1))?;
+        if self.images.is_generated(image) {
+            return None;
+        }
         let words = |end| (1..=end).map(move |address| (8 * end, 8 * address));
         let layouts = (1..=MOST_WORDS).flat_map(words);
         layouts

@@ -32,6 +32,22 @@ impl Machine for Arm64 {
     /// LLVM counts from x29 wherever it keeps frame pointers, which is the default.
     const USUAL_NEEDS: usize = 6;
 
+    fn keeps_link(code: &[u8]) -> Option<usize> {
+        // Any `stp x29, x30, [sp, ..]`; only if it is `[sp, #-16]!`, followed by `mov x29, sp`, the
+        // frame's end is known.
+        let is_store = |word: u32| word & 0xff40_7fff == 0xa900_7bfd;
+        const LINK: [u32; 2] = [0xa9bf_7bfd, 0x9100_03fd];
+        let (words, _) = code.as_chunks::<4>();
+        let word = |at: usize| words.get(at).map(|word| u32::from_le_bytes(*word));
+        let mut all = (0..words.len()).rev();
+        let at = all.find(|at| word(*at).is_some_and(is_store))?;
+        ([word(at), word(at + 1)] == LINK.map(Some)).then_some(4 * at)
+    }
+
+    fn returns_by(_: &[u8]) -> Option<Layout> {
+        None
+    }
+
     fn pack(layout: Layout) -> Option<u32> {
         let saves_bp = match layout.bp {
             Some(bp) if bp == layout.address + WORD => 1,
@@ -71,5 +87,24 @@ impl Machine for Arm64 {
             address + WORD as usize
         };
         (end, address, bp)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_function_that_points_x29_to_its_link_keeps_one() {
+        let link = |code: &[u32]| {
+            let bytes: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
+            Arm64::keeps_link(&bytes)
+        };
+        let (store, mov, call) = (0xa9bf_7bfd, 0x9100_03fd, 0xd63f_0040);
+        assert_eq!(link(&[0, store, mov, call]), Some(4));
+        assert_eq!(link(&[store, mov, 0xa9be_7bfd, call]), None, "no mov");
+        assert_eq!(link(&[store, mov, 0xa901_7bfd, 0x9100_43fd, call]), None);
+        assert_eq!(link(&[call]), None);
+        assert_eq!(link(&[]), None);
     }
 }

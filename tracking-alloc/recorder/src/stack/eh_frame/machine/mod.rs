@@ -43,6 +43,16 @@ pub(super) struct Layout {
     pub(super) bp: Option<u64>,
 }
 
+impl Layout {
+    /// The frame of a function whose frame pointer points to its link, with nothing above.
+    pub(super) const LINK: Layout = Layout {
+        base: Base::Bp,
+        end: 2 * WORD,
+        address: WORD,
+        bp: Some(2 * WORD),
+    };
+}
+
 /// The number of bits of a rule. The two lowest are its base; no rule is 0.
 pub(super) const RULE_BITS: u32 = 30;
 pub(super) const BASE_BITS: u32 = 2;
@@ -60,6 +70,15 @@ pub(super) trait Machine {
     const KEEPS_LINKS: bool;
     /// Number of frames that need the frame pointer, among the innermost six of usual stacks.
     const USUAL_NEEDS: usize;
+
+    /// Looks for the last sign in `code`, which ends inside of a function, that the function keeps
+    /// a link: its caller's frame pointer and its return address, to which its own frame pointer
+    /// points. Returns the offset of the sign.
+    fn keeps_link(code: &[u8]) -> Option<usize>;
+
+    /// Returns the frame of a function that returns by the first instructions of `code`, which
+    /// follow a call.
+    fn returns_by(code: &[u8]) -> Option<Layout>;
 
     /// Packs a layout into the bits of a rule, if it fits.
     fn pack(layout: Layout) -> Option<u32>;
