@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::panic::resume_unwind;
 use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
@@ -58,8 +59,12 @@ pub(crate) struct Data {
     allocated: Option<Allocated>,
     /// The allocations of each owner for each second since the previous profile.
     rates: Option<HashMap<String, Rate>>,
-    pub(super) elsewhere: Elsewhere,
+    /// The thread that computes answers.
+    elsewhere: Elsewhere,
 }
+
+/// The number of sites from which answers are computed on another thread.
+pub(super) const LARGE: usize = 50_000;
 
 /// Returns the profile as the second side of a comparison.
 fn shown(profile: &Profile) -> Recording<'_> {
@@ -205,6 +210,62 @@ impl Data {
         };
         let make = || Beside::new(&base.profile, &self.profile, options, frames);
         Some(self.beside.now(key, (), make))
+    }
+
+    /// Makes the answers of a large profile be computed on other threads from now on. `done` is
+    /// called there when an answer is known, or with the message of a panic.
+    pub(crate) fn compute_elsewhere(
+        &self,
+        done: impl Fn(Result<(), String>) + Send + Sync + 'static,
+    ) {
+        if self.profile.sites().len() >= LARGE {
+            self.elsewhere.tell(done);
+        }
+    }
+
+    /// Returns `true` if answers are computed on other threads.
+    pub(crate) fn computes_elsewhere(&self) -> bool {
+        self.elsewhere.is_used()
+    }
+
+    /// Returns `true` while another thread computes what a view has asked for.
+    pub(crate) fn is_computing(&self) -> bool {
+        self.elsewhere.is_busy()
+    }
+
+    /// Has another thread do `work`, or gives it back: see [`Elsewhere::start`].
+    pub(super) fn start<R, F>(&self, work: F) -> Result<(), F>
+    where
+        F: FnOnce() -> R + Send + 'static,
+    {
+        self.elsewhere.start(work)
+    }
+
+    /// Returns the answer to a question about a subject: the last one of the subject if it was
+    /// asked the same, else a new one. `None` while another thread computes it. The last one is
+    /// dropped before, because each may take much memory.
+    fn ask<S, Q, A>(
+        self: &Arc<Self>,
+        answers: fn(&Data) -> &Answers<S, Q, A>,
+        (subject, question): (S, Q),
+        answer: impl FnOnce(&Data) -> A + Send + 'static,
+    ) -> Option<Arc<A>>
+    where
+        S: Copy + Eq + Hash + Send + 'static,
+        Q: PartialEq + Send + 'static,
+        A: Send + Sync + 'static,
+    {
+        if let Some(known) = answers(self).known(subject, &question) {
+            return Some(known);
+        }
+        let data = Arc::clone(self);
+        let compute = move || {
+            drop(answers(&data).take(subject));
+            let answer = answer(&data);
+            answers(&data).keep(subject, question, answer)
+        };
+        let compute = self.start(compute).err()?;
+        Some(compute())
     }
 
     /// Returns the rows if they are known; else they are computed on another thread, if the profile
@@ -442,4 +503,53 @@ fn addresses<'a>(data: &'a Data, site: &'a Site) -> impl Iterator<Item = impl Pa
         let frame = data.frame(frame);
         frame.map(|frame| (frame.module, frame.offset, frame.line, frame.inlined))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    #[test]
+    fn what_takes_long_is_computed_on_another_thread_and_is_the_same() {
+        let profile = heapglass_fixture::sized(LARGE as u32, 2);
+        let here = Arc::new(Data::new(profile.clone(), None));
+        let data = Arc::new(Data::new(profile, None));
+        let (done, finished) = channel();
+        data.compute_elsewhere(move |result| done.send(result).expect("the test waits"));
+        let key = (By::Crate, Measure::Total, Frames::Folded);
+        let options = CallTreeOptions::default();
+        let wait = || {
+            let result = finished.recv_timeout(Duration::from_secs(60));
+            result.expect("a job ends").expect("no panic");
+            assert!(!data.is_computing());
+        };
+        assert!(data.rows_or_none(key).is_none() && data.is_computing());
+        assert!(data.take_tree(options, None).is_none(), "one at a time");
+        wait();
+        assert!(data.take_tree(options, None).is_none() && data.is_computing());
+        wait();
+        let keys =
+            |rows: Arc<Vec<Arc<Row>>>| rows.iter().map(|row| row.key.clone()).collect::<Vec<_>>();
+        let rows = data.rows_or_none(key).expect("computed");
+        assert_eq!(
+            keys(rows),
+            keys(here.rows_or_none(key).expect("computed at once"))
+        );
+        let tree = data.take_tree(options, None).expect("built");
+        let same = here.take_tree(options, None).expect("built at once");
+        assert_eq!(tree.ids().count(), same.ids().count());
+    }
+
+    #[test]
+    fn a_panic_of_a_job_ends_it_and_is_reported() {
+        let data = Arc::new(Data::new(heapglass_fixture::sized(LARGE as u32, 2), None));
+        let (done, finished) = channel();
+        data.compute_elsewhere(move |result| done.send(result).expect("the test waits"));
+        assert!(data.start(|| panic!("out of luck")).is_ok());
+        let result = finished.recv_timeout(Duration::from_secs(60));
+        assert_eq!(result.expect("the job ends"), Err("out of luck".to_owned()));
+        assert!(!data.is_computing());
+    }
 }

@@ -56,7 +56,7 @@ impl<R: Send + 'static> Later<R> {
         let (sender, result) = channel();
         let elsewhere = compute.clone();
         // Sending fails if the result is outdated.
-        if data.start(move |_| sender.send(elsewhere())).is_ok() {
+        if data.start(move || sender.send(elsewhere())).is_ok() {
             *self = Later::Asked(result);
             return None;
         }
@@ -73,7 +73,7 @@ mod tests {
 
     /// Returns data whose jobs run on other threads, and the channel that tells when one is done.
     fn large() -> (Arc<Data>, Receiver<()>) {
-        let profile = heapglass_fixture::sized(super::super::answers::LARGE as u32, 2);
+        let profile = heapglass_fixture::sized(super::super::data::LARGE as u32, 2);
         let data = Arc::new(Data::new(profile, None));
         let (done, finished) = channel();
         data.compute_elsewhere(move |result| {
