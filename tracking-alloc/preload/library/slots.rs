@@ -46,6 +46,9 @@ pub(crate) fn set_operators(operators: Operators) {
     OPERATORS_OF.store(operators as *mut c_void, Release);
 }
 
+/// `true` from [`detach`] to the next [`attach`].
+static IS_DETACHED: AtomicBool = AtomicBool::new(false);
+
 /// Returns `true` after [`begin`] and [`attach`].
 pub(crate) fn directs_calls() -> bool {
     DIRECTS_CALLS.load(Relaxed)
@@ -69,7 +72,7 @@ pub(crate) fn direct_calls() {
         // The list of images is locked. So if this walk comes after the one of a detach, it finds
         // that nothing is directed here any more.
         let is_left_out = std::mem::take(&mut is_left_out);
-        if !directs_calls() {
+        if IS_DETACHED.load(Relaxed) {
             return;
         }
         // The loader knows nothing of these, so the executable's lead to the allocator too.
@@ -94,6 +97,7 @@ pub(crate) fn direct_calls() {
 /// NOTE: twice, because a thread that just looks a function up stores the address of libc's over
 /// ours.
 pub(crate) fn attach() {
+    IS_DETACHED.store(false, Relaxed);
     IS_ATTACHED.store(true, Relaxed);
     DIRECTS_CALLS.store(true, Relaxed);
     direct_calls();
@@ -103,6 +107,7 @@ pub(crate) fn attach() {
 /// Directs the calls back to the allocator. They are found as they are now, in libraries that were
 /// loaded since, too.
 pub(crate) fn detach() {
+    IS_DETACHED.store(true, Relaxed);
     DIRECTS_CALLS.store(false, Relaxed);
     if let Some(own) = Own::find() {
         own.others(|image| {
@@ -120,7 +125,7 @@ pub(crate) fn watch_lookups() {
         let [.., dlsym] = own.loading;
         own.others(|image| {
             // As in `direct_calls`.
-            if directs_calls() {
+            if !IS_DETACHED.load(Relaxed) {
                 direct_calls_of(image, &[dlsym], Way::Here);
             }
         });
