@@ -9,12 +9,10 @@ use crate::asks_first::asks_first;
 use crate::exported::{made, passes, release_by};
 use crate::images;
 use crate::inner::{self, Function};
+use crate::slots::{self, OPERATORS};
 use libc::{c_void, size_t};
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
-
-/// The number of functions.
-pub(crate) const OPERATORS: usize = 20;
 
 /// `true` if the allocator has these functions.
 static ARE_FOUND: AtomicBool = AtomicBool::new(false);
@@ -84,20 +82,18 @@ pub(crate) fn find() {
         .iter()
         .all(|pointer| !pointer.load(Relaxed).is_null());
     ARE_FOUND.store(are_there, Release);
+    if are_there {
+        slots::set_operators(functions);
+    }
 }
 
 /// Returns the functions, for the search for their slots.
-pub(crate) fn functions() -> [Function; OPERATORS] {
-    let are_found = are_found();
+fn functions() -> [Function; OPERATORS] {
     all().map(|(name, pointer, here)| {
         let elsewhere = pointer.load(Acquire).addr();
         Function {
             name,
-            own: if are_found && elsewhere != 0 {
-                here.addr()
-            } else {
-                0
-            },
+            own: if elsewhere != 0 { here.addr() } else { 0 },
             elsewhere: [elsewhere; 2],
         }
     })

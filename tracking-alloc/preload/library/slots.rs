@@ -7,10 +7,10 @@
 //! `RTLD_DEEPBIND`. The third is a program that runs already when this library is loaded
 //! ([`attach`](crate::attach)): then the slots of the executable are directed here too, and back at
 //! the end. The fourth is an allocator with an `operator new` of its own
-//! ([`operators`](crate::operators)).
+//! (the module `operators`).
 
 use crate::images::{self, Image};
-use crate::{inner, operators};
+use crate::inner;
 use libc::{Elf64_Rela, Elf64_Sym, Elf64_Xword, c_int, c_void};
 use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
@@ -31,6 +31,23 @@ static DIRECTS_CALLS: AtomicBool = AtomicBool::new(false);
 /// `true` if the calls of the executable are directed here too, because this library was loaded
 /// when the program ran already.
 static IS_ATTACHED: AtomicBool = AtomicBool::new(false);
+
+/// The number of operators of C++.
+pub(crate) const OPERATORS: usize = 20;
+
+/// A function that returns the operators of the allocator, if it has its own.
+type Operators = fn() -> [inner::Function; OPERATORS];
+
+/// [`Operators`], or null.
+static OPERATORS_OF: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+/// Sets the function that returns the operators whose calls are directed to this library too.
+pub(crate) fn set_operators(operators: Operators) {
+    OPERATORS_OF.store(operators as *mut c_void, Release);
+}
+
+/// `true` from [`detach`] to the next [`attach`].
+static IS_DETACHED: AtomicBool = AtomicBool::new(false);
 
 /// Returns `true` after [`begin`] and [`attach`].
 pub(crate) fn directs_calls() -> bool {
@@ -55,12 +72,12 @@ pub(crate) fn direct_calls() {
         // The list of images is locked. So if this walk comes after the one of a detach, it finds
         // that nothing is directed here any more.
         let is_left_out = std::mem::take(&mut is_left_out);
-        if !directs_calls() {
+        if IS_DETACHED.load(Relaxed) {
             return;
         }
         // The loader knows nothing of these, so the executable's lead to the allocator too.
-        direct_calls_of(image, &own.operators, Way::Here);
-        if operators::are_found() && image.range().contains(&inner::of_program()) {
+        direct_calls_of(image, own.operators(), Way::Here);
+        if own.operators.is_some() && image.range().contains(&inner::of_program()) {
             // What an operator of the allocator calls is a part of it.
             direct_calls_of(image, &own.functions, Way::Itself);
             return;
@@ -80,6 +97,7 @@ pub(crate) fn direct_calls() {
 /// NOTE: twice, because a thread that just looks a function up stores the address of libc's over
 /// ours.
 pub(crate) fn attach() {
+    IS_DETACHED.store(false, Relaxed);
     IS_ATTACHED.store(true, Relaxed);
     DIRECTS_CALLS.store(true, Relaxed);
     direct_calls();
@@ -89,11 +107,12 @@ pub(crate) fn attach() {
 /// Directs the calls back to the allocator. They are found as they are now, in libraries that were
 /// loaded since, too.
 pub(crate) fn detach() {
+    IS_DETACHED.store(true, Relaxed);
     DIRECTS_CALLS.store(false, Relaxed);
     if let Some(own) = Own::find() {
         own.others(|image| {
             direct_calls_of(image, &own.functions, Way::Back);
-            direct_calls_of(image, &own.operators, Way::Back);
+            direct_calls_of(image, own.operators(), Way::Back);
             direct_calls_of(image, &own.loading, Way::Back);
         });
     }
@@ -106,7 +125,7 @@ pub(crate) fn watch_lookups() {
         let [.., dlsym] = own.loading;
         own.others(|image| {
             // As in `direct_calls`.
-            if directs_calls() {
+            if !IS_DETACHED.load(Relaxed) {
                 direct_calls_of(image, &[dlsym], Way::Here);
             }
         });
@@ -130,7 +149,7 @@ pub(crate) fn each_address(mut visit: impl FnMut(usize, usize)) {
     let Some(own) = Own::find() else {
         return;
     };
-    for function in own.functions.into_iter().chain(own.operators) {
+    for function in own.functions.iter().chain(own.operators()) {
         visit(function.elsewhere[0], function.own);
     }
 }
@@ -148,7 +167,8 @@ enum Way {
 struct Own {
     base: usize,
     functions: [inner::Function; inner::FUNCTIONS],
-    operators: [inner::Function; operators::OPERATORS],
+    /// If the allocator has its own.
+    operators: Option<[inner::Function; OPERATORS]>,
     /// The functions that load libraries and look functions up. `dlsym` is the last one.
     loading: [inner::Function; 3],
 }
@@ -175,7 +195,7 @@ impl Own {
             Some(Own {
                 base: place.dli_fbase.addr(),
                 functions: inner::functions(find),
-                operators: operators::functions(),
+                operators: Own::find_operators(),
                 loading: [
                     loader_function(c"dlopen", find(c"dlopen"), &DLOPEN),
                     loader_function(c"dlclose", find(c"dlclose"), &DLCLOSE),
@@ -183,6 +203,20 @@ impl Own {
                 ],
             })
         }
+    }
+
+    fn find_operators() -> Option<[inner::Function; OPERATORS]> {
+        let operators = OPERATORS_OF.load(Acquire);
+        if operators.is_null() {
+            return None;
+        }
+        // SAFETY: the pointer is the function that was set.
+        let operators = unsafe { std::mem::transmute::<*mut c_void, Operators>(operators) };
+        Some(operators())
+    }
+
+    fn operators(&self) -> &[inner::Function] {
+        self.operators.as_ref().map_or(&[], |operators| operators)
     }
 
     /// Calls `visit` with all images but this one and the loader.

@@ -482,13 +482,14 @@ fn allocators_of_the_system_work_behind_the_library() {
         preload.push(":");
         preload.push(&allocator);
         let other = record_with(preload, &mut command(&program, &[])).figures();
-        // jemalloc needs the C++ library, which takes one block at its start.
+        // They need the C++ library and others, which take some blocks at their start, and so does
+        // the loader for them.
         assert!(
-            other.total_blocks - own.total_blocks <= 1,
+            other.total_blocks - own.total_blocks <= 10,
             "{name}: {other:?}"
         );
         assert!(
-            other.live_blocks - own.live_blocks <= 1,
+            other.live_blocks - own.live_blocks <= 10,
             "{name}: {other:?}"
         );
     }
