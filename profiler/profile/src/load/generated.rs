@@ -3,9 +3,9 @@
 //! belongs to the owner of the recording and was written while the process ran.
 
 use super::modules::Modules;
-use super::{Error, read};
+use super::{Error, OpenOptions, read};
 use crate::profile::SymbolSource;
-use crate::symbols::{GeneratedNames, Symbols};
+use crate::symbols::{GeneratedNames, Progress, Symbols};
 use crate::units::counted;
 use std::fs::{File, Metadata};
 use std::io::Read;
@@ -83,8 +83,24 @@ impl Generated {
         }
     }
 
+    /// Looks up all frames of a recording, in the binaries and in the map of generated code.
+    ///
+    /// # Errors
+    /// Returns an error if [`binary`](crate::SymbolOptions::binary) is not the binary that ran.
+    pub(super) fn resolve(
+        &self,
+        (modules, frames): (&Modules, &[FrameValue]),
+        path: &Path,
+        options: &OpenOptions,
+        progress: &dyn Fn(Progress<'_>),
+    ) -> Result<Symbols, Error> {
+        let mut symbols = modules.resolve(frames, path, options, progress)?;
+        self.name((modules, frames), path, &mut symbols);
+        Ok(symbols)
+    }
+
     /// Names the frames of generated code.
-    pub(super) fn name(
+    fn name(
         &self,
         (modules, frames): (&Modules, &[FrameValue]),
         recording: &Path,

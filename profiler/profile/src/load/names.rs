@@ -32,24 +32,6 @@ impl Addresses {
         }
     }
 
-    /// Looks all up, in the binaries and in the map of generated code.
-    ///
-    /// # Errors
-    /// Returns an error if [`binary`](crate::SymbolOptions::binary) is not the binary that ran.
-    pub(super) fn resolve(
-        &self,
-        path: &Path,
-        options: &OpenOptions,
-        progress: &dyn Fn(Progress<'_>),
-    ) -> Result<Symbols, Error> {
-        let mut symbols = self
-            .modules
-            .resolve(&self.frames, path, options, progress)?;
-        let code = (&self.modules, self.frames.as_slice());
-        self.generated.name(code, path, &mut symbols);
-        Ok(symbols)
-    }
-
     /// Returns `true` if these begin with all that there are in `before`.
     fn begin_with(&self, before: &Addresses) -> bool {
         self.modules.begin_with(&before.modules)
@@ -96,7 +78,12 @@ impl Names {
                     own: packed.own,
                 },
                 None => Names {
-                    symbols: of.resolve(path, options, progress)?,
+                    symbols: of.generated.resolve(
+                        (&of.modules, &of.frames),
+                        path,
+                        options,
+                        progress,
+                    )?,
                     ..Names::default()
                 },
             },

@@ -4,7 +4,8 @@
 //! input.
 
 use super::error::Kind;
-use super::names::Addresses;
+use super::generated::Generated;
+use super::modules::Modules;
 use super::{Error, OpenOptions, read};
 use crate::profile::{SourceLines, SymbolSource};
 use crate::symbols::{Progress, Shared, SourceFrame, StoredFrame, Strings, Symbols, string_of};
@@ -220,8 +221,9 @@ pub fn pack(
         // Packed before: what it carries is all there is.
         Some(packed) => packed,
         None => {
-            let addresses = Addresses::of(&mut recording);
-            Packed::of(&addresses.resolve(path, options, progress)?)
+            let generated = Generated::of(&mut recording);
+            let code = (&Modules::of(&recording), &recording.frames[..]);
+            Packed::of(&generated.resolve(code, path, options, progress)?)
         }
     };
     if !options.own.is_empty() {

@@ -65,18 +65,18 @@ impl Machine for Amd64 {
     }
 
     fn returns_by(code: &[u8]) -> Option<Layout> {
-        let (words, bp) = match code {
+        let (bytes, bp) = match code {
             // `add rsp, ..; ret`
-            [0x48, 0x83, 0xc4, bytes @ ..=0x7f, 0xc3, ..] => (u64::from(*bytes) / WORD, None),
+            [0x48, 0x83, 0xc4, bytes @ ..=0x7f, 0xc3, ..] => (u64::from(*bytes), None),
             // `pop rbp; ret`
-            [0x5d, 0xc3, ..] => (1, Some(2 * WORD)),
+            [0x5d, 0xc3, ..] => (WORD, Some(2 * WORD)),
             // `leave; ret`
             [0xc9, 0xc3, ..] => return Some(Layout::LINK),
             _ => return None,
         };
         Some(Layout {
             base: Base::Sp,
-            end: (words + 1) * WORD,
+            end: bytes + WORD,
             address: WORD,
             bp,
         })
