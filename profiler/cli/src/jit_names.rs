@@ -1,12 +1,11 @@
 //! Names of generated code: asks just-in-time compilers for them (`heapglass run --jit-names`), and
 //! keeps in recordings what they wrote.
 
-use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-use heapglass_profiler::find_generated_names;
+use heapglass_profiler::{FoundNames, find_generated_names};
 
 use crate::error::Error;
 use crate::files::output::{PRIVATE, Temporary};
@@ -32,47 +31,73 @@ const ENVIRONMENT: [(&str, &str); 3] = [
 /// Asks for names in the programs that a command starts.
 pub(crate) fn ask(command: &mut Command) {
     for (variable, value) in ENVIRONMENT {
-        let mut whole = match std::env::var_os(variable) {
-            Some(known) if !known.is_empty() && value.starts_with('-') => known,
-            _ => OsString::new(),
-        };
-        if !whole.is_empty() {
-            whole.push(" ");
+        match std::env::var_os(variable).filter(|known| !known.is_empty()) {
+            None => _ = command.env(variable, value),
+            Some(mut known) if value.starts_with('-') => {
+                known.push(" ");
+                known.push(value);
+                command.env(variable, known);
+            }
+            // Not a list of options: the user has decided.
+            Some(_) => {}
         }
-        whole.push(value);
-        command.env(variable, whole);
     }
 }
 
-/// Keeps in each recording the names that its process wrote. If they were `asked` for, removes the
-/// file to which they were written. Returns the number of recordings with names.
+/// Returns `true` if the user asked for maps without heapglass, and so may want to keep them.
+fn are_asked_elsewhere() -> bool {
+    ENVIRONMENT.iter().any(|(variable, _)| {
+        let value = std::env::var(variable).unwrap_or_default();
+        let words = ["--perf-basic-prof", "--perf-prof", "DumpPerfMapAtExit"];
+        *variable == "PYTHONPERFSUPPORT" && !value.is_empty()
+            || words.iter().any(|word| value.contains(word))
+    })
+}
+
+/// Keeps in each recording the names that its process wrote. If they were `asked` for, and by
+/// nobody else, removes the file to which they were written. Returns the number of recordings with
+/// names.
 ///
 /// # Errors
-/// Returns an error if a recording cannot be read or replaced. It is unchanged then.
+/// Returns the first error if a recording cannot be read or replaced. It is unchanged then, and the
+/// others have their names.
 pub(crate) fn keep(recordings: &[KeptRecording], asked: bool) -> Result<usize, Error> {
     let mut with_names = 0;
     let mut maps = Vec::new();
+    let mut failed = None;
     for kept in recordings.iter().filter(|kept| !kept.is_written) {
         let map = format!("/tmp/perf-{}.map", kept.pid);
         if !Path::new(&map).exists() {
             continue;
         }
-        let found = find_generated_names(&kept.path).map_err(Error::misuse)?;
-        let Some(found) = found else {
-            continue;
-        };
-        if !found.names.is_empty() {
-            put_into(&kept.path, &found.names)?;
-            with_names += 1;
+        match keep_in(&kept.path) {
+            Ok(None) => {}
+            Ok(Some(found)) => {
+                with_names += usize::from(!found.names.is_empty());
+                maps.push(found.map);
+            }
+            Err(error) => failed = failed.or(Some(error)),
         }
-        maps.push(found.map);
     }
     // A process that became another program has several recordings and one map.
-    for map in maps.iter().filter(|_| asked) {
+    let is_ours = asked && failed.is_none() && !are_asked_elsewhere();
+    for map in maps.iter().filter(|_| is_ours) {
         // It stays if it cannot be removed, as without heapglass.
         let _ = std::fs::remove_file(map);
     }
-    Ok(with_names)
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(with_names),
+    }
+}
+
+/// Keeps in a recording the names that its process wrote, and returns them.
+fn keep_in(path: &Path) -> Result<Option<FoundNames>, Error> {
+    let found = find_generated_names(path).map_err(Error::misuse)?;
+    if let Some(found) = found.as_ref().filter(|found| !found.names.is_empty()) {
+        put_into(path, &found.names)?;
+    }
+    Ok(found)
 }
 
 fn put_into(path: &Path, names: &[u8]) -> Result<(), Error> {

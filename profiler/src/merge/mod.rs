@@ -75,6 +75,8 @@ pub struct Merge {
     symbols: PackedSum,
     /// Number of recordings that carry symbols.
     with_symbols: usize,
+    /// Recordings with names of generated code that symbols do not have.
+    with_names: usize,
     files: usize,
 }
 
@@ -112,6 +114,10 @@ impl Merge {
         self.add_header(&counted);
         let frames = self.add_figures(&counted).map_err(unmergeable)?;
         self.files += 1;
+        let recording = &counted.recording;
+        if recording.generated_names.is_some() && recording.symbols.is_none() {
+            self.with_names += 1;
+        }
         if let Some(symbols) = &counted.recording.symbols {
             self.with_symbols += 1;
             let number =
@@ -403,6 +409,12 @@ impl Merge {
                  sum where the executable is.",
                 self.with_symbols,
                 counted(self.files as u64, "recording")
+            ));
+        }
+        if self.with_names > 0 {
+            notes.push(format!(
+                "The names of generated code in {} are not in the sum; pack them first.",
+                counted(self.with_names as u64, "recording")
             ));
         }
         Ok(MergedRecording {

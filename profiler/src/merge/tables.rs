@@ -6,8 +6,9 @@
 
 use heapglass_profile::internal::Interned;
 use tracking_alloc_recording::{
-    EncodedStrings, FIRST_SITE, FrameValue, MAX_NAMED, MAX_SCOPES, MAX_SITES, ModuleValue,
-    Recording, ScopeValue, SiteValue, StackValue, module_id, scope_flags, scope_kind, site_flags,
+    EncodedStrings, FIRST_SITE, FrameValue, GENERATED_CODE, MAX_NAMED, MAX_SCOPES, MAX_SITES,
+    ModuleValue, Recording, ScopeValue, SiteValue, StackValue, module_id, scope_flags, scope_kind,
+    site_flags,
 };
 
 /// Maximum number of nodes in the tree of stacks, and of addresses. Real sums have thousands; this
@@ -43,6 +44,8 @@ pub(super) struct Tables {
     site_keys: Interned<(u32, u32, u32)>,
     /// Further flags of each of these sites.
     site_flags: Vec<u32>,
+    /// The number of recordings that were read.
+    recordings: usize,
 }
 
 /// The numbers in the sum for those in one recording.
@@ -67,6 +70,7 @@ impl Default for Tables {
             scopes: vec![ScopeValue::default()],
             site_keys: Interned::new(),
             site_flags: Vec::new(),
+            recordings: 0,
         };
         tables.strings.number(Vec::new());
         tables.modules.number(ModuleKey::default());
@@ -90,6 +94,7 @@ impl Tables {
     /// # Errors
     /// Returns a sentence if the sum would exceed a limit of the format.
     pub(super) fn read<'a>(&mut self, recording: &'a Recording) -> Result<Numbers<'a>, String> {
+        self.recordings += 1;
         let mut numbers = Numbers {
             recording,
             modules: vec![0; recording.modules.len()],
@@ -117,6 +122,10 @@ impl Tables {
         let path = recording.string_bytes(module.path).unwrap_or_default();
         let of_key = match module.id_kind {
             module_id::BUILD_ID => Vec::new(),
+            // Each process has other code at an address.
+            _ if path == GENERATED_CODE.as_bytes() => {
+                [path, format!("\0{}", self.recordings).as_bytes()].concat()
+            }
             _ => path.to_owned(),
         };
         let key = (module.id_kind, module.id_bytes, module.id, of_key);

@@ -98,7 +98,7 @@ impl Elsewhere {
     ///
     /// Only one thread works at a time, because results may take much memory. While it does, this
     /// drops `work`: the view is refreshed when the thread is done, and asks again for what it then
-    /// needs. If no thread can be started, that is reported as the end of the job.
+    /// needs.
     pub(super) fn start<R, F>(&self, work: F) -> Result<(), F>
     where
         F: FnOnce() -> R + Send + 'static,
@@ -110,16 +110,18 @@ impl Elsewhere {
             return Ok(());
         }
         let is_busy = Arc::clone(&self.is_busy);
-        let report = Arc::clone(&done);
-        let work = move || {
-            let result = catch_unwind(AssertUnwindSafe(|| drop(work())));
+        let work = Arc::new(Mutex::new(Some(work)));
+        let take = |work: &Mutex<Option<F>>| work.lock().ok()?.take();
+        let taken = Arc::clone(&work);
+        let job = move || {
+            let result = catch_unwind(AssertUnwindSafe(|| take(&taken).map(|work| work())));
             is_busy.store(false, Ordering::Release);
-            report(result.map_err(|panic| panic_text(&*panic)));
+            done(result.map(drop).map_err(|panic| panic_text(&*panic)));
         };
         let thread = Builder::new().name("heapglass-compute".into());
-        if let Err(error) = thread.spawn(work) {
+        if thread.spawn(job).is_err() {
             self.is_busy.store(false, Ordering::Release);
-            done(Err(format!("no thread could be started: {error}")));
+            return take(&work).map_or(Ok(()), Err);
         }
         Ok(())
     }

@@ -324,7 +324,7 @@ impl Data {
         };
         drop(self.ask(|data| &data.trees, ((), options), build)?);
         // The view alone has the tree from now on, so that it can sort it.
-        let (_, tree) = self.trees.take(())?;
+        let (_, tree) = self.trees.take(()).filter(|(asked, _)| *asked == options)?;
         Some(tree)
     }
 

@@ -109,7 +109,7 @@ fn keep_names(finished: &Finished, asked: bool) {
     match jit_names::keep(&finished.kept, asked) {
         Ok(0) if asked => no_effect::warn(
             "--jit-names",
-            "no recorded program wrote names of generated code; Node, Python (3.12 and later) and Java (17 and later) do",
+            "no names of generated code were found for the recorded stacks; Node, Python (3.12 and later) and Java (17 and later) write them",
         ),
         Ok(_) => {}
         Err(error) => terminal::eprint_line(format_args!("heapglass: {error}")),

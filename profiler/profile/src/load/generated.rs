@@ -7,11 +7,14 @@ use super::{Error, OpenOptions, read};
 use crate::profile::SymbolSource;
 use crate::symbols::{GeneratedNames, Progress, Symbols};
 use crate::units::counted;
+use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
-use tracking_alloc_recording::{FrameValue, GENERATED_CODE, Recording, Writer};
+use tracking_alloc_recording::{
+    FrameValue, GENERATED_CODE, HeaderValue, Host, Recording, Writer, state,
+};
 
 /// The largest map that is read.
 const MOST_BYTES: u64 = 1 << 30;
@@ -25,6 +28,9 @@ pub(super) struct Generated {
     carried: Option<Vec<u8>>,
     pid: u32,
     pid_namespace: u64,
+    /// `true` if the process ran in this boot and in this PID namespace, so that its number here
+    /// is its own.
+    is_here: bool,
     started: Duration,
     /// The end of the recording, if its process is gone.
     ended: Option<Duration>,
@@ -72,14 +78,22 @@ impl Generated {
         let header = &recording.header;
         let started = Duration::from_nanos(header.started_unix_ns);
         let elapsed = Duration::from_nanos(header.elapsed_ns);
+        let host = Host::current();
+        let is_here = header.boot_id != [0; 2]
+            && header.boot_id == host.boot_id
+            && header.pid_namespace == host.pid_namespace;
+        // The process may go on after the end of its recording, and then still writes.
+        let process = Writer::of(&HeaderValue {
+            state: state::RUNNING,
+            ..*header
+        });
         Generated {
-            carried: recording.generated_names.take(),
             pid: header.pid,
             pid_namespace: header.pid_namespace,
+            is_here,
             started,
-            ended: Writer::of(header)
-                .is_gone()
-                .then(|| started.saturating_add(elapsed)),
+            ended: process.is_gone().then(|| started.saturating_add(elapsed)),
+            carried: recording.generated_names.take(),
         }
     }
 
@@ -136,6 +150,15 @@ impl Generated {
         if let Some(source) = symbols.modules.get_mut(module) {
             *source = SymbolSource::Table(path);
         }
+        let all: BTreeSet<u64> = addresses.iter().map(|(_, address)| *address).collect();
+        let missing = (all.len() - names.covered()) as u64;
+        if missing > 0 {
+            symbols.notes.push(format!(
+                "{GENERATED_CODE}: {} of generated code {} not in the map of names",
+                counted(missing, "address"),
+                if missing == 1 { "is" } else { "are" },
+            ));
+        }
         let unsure = names.unsure() as u64;
         if unsure > 0 {
             symbols.notes.push(format!(
@@ -155,7 +178,8 @@ impl Generated {
         let live = self.ended.is_none().then(|| self.host_pid()).flatten();
         let folders = [
             live.map(|pid| format!("/proc/{pid}/root")),
-            Some("/".to_owned()),
+            // Another process may have this number here.
+            self.is_here.then(|| "/".to_owned()),
         ];
         let mut paths = folders
             .into_iter()
@@ -237,6 +261,7 @@ mod tests {
             carried: None,
             pid,
             pid_namespace: 0,
+            is_here: true,
             started: now - Duration::from_secs(60),
             ended: Some(now),
         }
@@ -263,6 +288,14 @@ mod tests {
             ..ended(pid)
         };
         assert!(found(&after).is_none(), "of an earlier process");
+        let elsewhere = Generated {
+            is_here: false,
+            ..ended(pid)
+        };
+        assert!(
+            found(&elsewhere).is_none(),
+            "of another machine or container"
+        );
         std::fs::remove_file(&map).expect("removed");
         std::os::unix::fs::symlink("/etc/passwd", &map).expect("a link");
         assert!(found(&ended(pid)).is_none(), "a link");

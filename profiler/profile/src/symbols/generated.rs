@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A longer name is cut, bytes.
 const LONGEST_NAME: usize = 1 << 10;
+/// Lines are compared with the names of so many addresses.
+const MOST_COMPARED: usize = 1 << 24;
 
 /// A line of a map.
 #[derive(Clone, Copy)]
@@ -51,6 +53,8 @@ struct Found<'a> {
     name: Option<Name>,
     first: &'a [u8],
     last: &'a [u8],
+    /// A line of another function, if there was one in between.
+    other: Option<&'a [u8]>,
 }
 
 /// The name of a piece of code, without what tells its tier.
@@ -77,20 +81,67 @@ impl<'a> GeneratedNames<'a> {
                 name: is_sure.then_some(name),
                 first: first.text,
                 last: last.text,
+                other: None,
             };
             (address, found)
         });
-        GeneratedNames {
+        let mut names = GeneratedNames {
             names: names.collect(),
+        };
+        let lines = map.split(|byte| *byte == b'\n').filter_map(Line::parse);
+        names.find_others(lines);
+        names
+    }
+
+    /// Takes the names of addresses that another function had in between.
+    fn find_others(&mut self, lines: impl Iterator<Item = Line<'a>>) {
+        let sure = self.names.iter();
+        let sure = sure.filter_map(|(address, found)| {
+            found.name.as_ref()?;
+            (found.first.as_ptr() != found.last.as_ptr()).then_some(*address)
+        });
+        let mut left: BTreeSet<u64> = sure.collect();
+        let mut compared = 0;
+        for line in lines {
+            let covered: Vec<u64> = left.range(line.start..line.end).copied().collect();
+            compared += covered.len();
+            if compared > MOST_COMPARED {
+                // A map of such lines is none that a compiler writes: nothing is sure in it.
+                for address in left {
+                    if let Some(found) = self.names.get_mut(&address) {
+                        found.name = None;
+                    }
+                }
+                return;
+            }
+            for address in covered {
+                let Some(found) = self.names.get_mut(&address) else {
+                    continue;
+                };
+                let is_same =
+                    line.text == found.first || found.name.as_ref() == Some(&Name::of(line.name));
+                if !is_same {
+                    found.name = None;
+                    found.other = Some(line.text);
+                    left.remove(&address);
+                }
+            }
         }
     }
 
-    /// Returns the first and the last line that cover an address, of each, in the order of the map:
-    /// they say the same as the whole map. Returns nothing if there are none.
+    /// Returns the number of addresses that lines cover.
+    pub(crate) fn covered(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Returns the first and the last line that cover an address, of each, and one of another
+    /// function in between, in the order of the map: they say the same as the whole map. Returns
+    /// nothing if there are none.
     pub(crate) fn lines(&self) -> Vec<u8> {
         let covering = self.names.values();
         let mut lines: Vec<&[u8]> = covering
-            .flat_map(|found| [found.first, found.last])
+            .flat_map(|found| [Some(found.first), Some(found.last), found.other])
+            .flatten()
             .collect();
         lines.sort_unstable_by_key(|line| line.as_ptr());
         lines.dedup_by_key(|line| line.as_ptr());
@@ -282,22 +333,27 @@ mod tests {
 
     #[test]
     fn an_address_that_two_functions_had_gets_no_name() {
-        let map = "1000 20 JS:~a /x.js:1:1\n1000 20 JS:^a /x.js:1:1\n1000 10 JS:~b /x.js:9:1\n";
-        assert_eq!(
-            names(map, &[0x1004, 0x1014]),
-            [None, name("a", Some("/x.js"), Some(1))]
-        );
-        let found = GeneratedNames::find(map.as_bytes(), [0x1004, 0x1014].into_iter());
-        assert_eq!(found.unsure(), 1);
-        // What a recording carries says the same.
-        let lines = found.lines();
-        assert_eq!(
-            names(
-                std::str::from_utf8(&lines).expect("text"),
-                &[0x1004, 0x1014]
-            ),
-            names(map, &[0x1004, 0x1014])
-        );
+        let a_then_b =
+            "1000 20 JS:~a /x.js:1:1\n1000 20 JS:^a /x.js:1:1\n1000 10 JS:~b /x.js:9:1\n";
+        // Between two lives of the same function.
+        let a_b_a = format!("{a_then_b}1000 20 JS:*a /x.js:1:1\n");
+        for map in [a_then_b, &a_b_a] {
+            assert_eq!(
+                names(map, &[0x1004, 0x1014]),
+                [None, name("a", Some("/x.js"), Some(1))]
+            );
+            let found = GeneratedNames::find(map.as_bytes(), [0x1004, 0x1014].into_iter());
+            assert_eq!(found.unsure(), 1);
+            // What a recording carries says the same.
+            let lines = found.lines();
+            assert_eq!(
+                names(
+                    std::str::from_utf8(&lines).expect("text"),
+                    &[0x1004, 0x1014]
+                ),
+                names(map, &[0x1004, 0x1014])
+            );
+        }
     }
 
     #[test]
