@@ -43,7 +43,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tracking_alloc_recording::{
     EXCHANGE_OFFSET, Exchange, ExchangeValue, HeaderValue, Host, LaneValue, MAGIC, Record,
     Recording, SNAPSHOT_MARKS, VERSION, Writer, mark_hash, mode as recording_mode, snapshot_status,
@@ -128,6 +128,8 @@ pub struct Reader {
     stops: Arc<AtomicBool>,
     /// `true` if the program makes copies for this reader.
     is_attached: bool,
+    /// `true` if a request was withdrawn, which the program may have seen before.
+    has_withdrawn: bool,
 }
 
 impl Reader {
@@ -208,6 +210,7 @@ impl Reader {
             types: None,
             stops: Arc::default(),
             is_attached: false,
+            has_withdrawn: false,
         })
     }
 
@@ -261,6 +264,7 @@ impl Reader {
     ) -> Result<Taken, Error> {
         // Names are looked up before there is a copy, which costs the program memory.
         self.prepare()?;
+        self.end_late_copy()?;
         let mut retakes = 0;
         loop {
             let request = self.exchange()?.request.wrapping_add(1);
@@ -414,7 +418,10 @@ impl Reader {
             return Ok(Ok((answer, None)));
         }
         match copied {
-            Ok((answer, image)) => Ok(Ok((answer, Some(image)))),
+            Ok((answer, image)) => {
+                self.has_withdrawn = true;
+                Ok(Ok((answer, Some(image))))
+            }
             Err(why) => {
                 self.store(offset_of!(Exchange, request), exchange.request)?;
                 Ok(Err(why))
@@ -434,11 +441,25 @@ impl Reader {
         let answer = ExchangeValue {
             status: snapshot_status::TAKEN,
             trigger: snapshot_trigger::REQUEST,
-            time_ns: header.elapsed_ns,
+            // The last event may be long ago.
+            time_ns: since_unix_ns(header.started_unix_ns).max(header.elapsed_ns),
             pause_ns: image.pause().as_nanos() as u64,
             ..ExchangeValue::default()
         };
         Ok((answer, image))
+    }
+
+    /// Ends the copy of a request that was withdrawn, if the program followed it all the same.
+    fn end_late_copy(&mut self) -> Result<(), Error> {
+        if !std::mem::take(&mut self.has_withdrawn) {
+            return Ok(());
+        }
+        if self.exchange()?.trigger == snapshot_trigger::REQUEST
+            && let Some(answer) = self.new_answer()?
+        {
+            drop(Copy::open(&answer, self.header()?.pid, self.inode));
+        }
+        Ok(())
     }
 
     /// Returns an answer that was not seen yet.
@@ -619,6 +640,13 @@ impl Reader {
         let written = self.file.write_all_at(bytes, offset);
         written.map_err(|error| self.fail(Kind::Open(error)))
     }
+}
+
+/// Returns the time that has passed since another one; 0 if the clock was set back.
+fn since_unix_ns(start: u64) -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
+    now.saturating_sub(start)
 }
 
 /// Reads the header of a recording.

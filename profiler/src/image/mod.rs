@@ -184,11 +184,16 @@ impl Image {
         let smaps = self
             .memory_process
             .and_then(|process| std::fs::read(format!("/proc/{process}/smaps")).ok());
-        // A kernel may have no smaps.
-        smaps.map_or_else(
-            || self.mappings.clone(),
-            |text| maps::parse(&String::from_utf8_lossy(&text)),
-        )
+        // A kernel may have no smaps. A program that goes on may have other mappings by now.
+        let now = smaps.map(|text| maps::parse(&String::from_utf8_lossy(&text)));
+        let now = now.unwrap_or_default();
+        let mut mappings = self.mappings.clone();
+        for mapping in &mut mappings {
+            let flags = maps::at(&now, mapping.range.start);
+            let flags = flags.filter(|now| now.range == mapping.range);
+            mapping.is_recorders |= flags.is_some_and(|now| now.is_recorders);
+        }
+        mappings
     }
 
     /// Returns notes about how the memory was read.

@@ -310,7 +310,7 @@ impl Dynamic {
     }
 
     /// Returns the relocations of both lists.
-    pub(crate) fn relocations(&self) -> impl Iterator<Item = Elf64_Rela> {
+    pub(crate) fn relocations(&self) -> impl Iterator<Item = Elf64_Rela> + use<> {
         self.lists.into_iter().flat_map(|(start, bytes)| {
             let start = start as *const Elf64_Rela;
             // SAFETY: the relocations of a loaded image stay mapped.
@@ -319,15 +319,27 @@ impl Dynamic {
     }
 }
 
-fn direct_calls_of(image: &Image, functions: &[inner::Function], way: Way) {
-    let Some(dynamic) = Dynamic::of(image).filter(|_| !functions.is_empty()) else {
-        return;
-    };
+/// A slot through which an image calls one of some functions.
+struct Slot<'a> {
+    place: *mut usize,
+    /// The address in it.
+    current: usize,
+    /// `true` if the loader has not filled it in yet.
+    is_unfilled: bool,
+    function: &'a inner::Function,
+}
+
+/// Returns the slots of an image for some functions.
+fn slots_of<'a>(
+    image: &'a Image,
+    functions: &'a [inner::Function],
+) -> impl Iterator<Item = Slot<'a>> {
+    let dynamic = Dynamic::of(image).filter(|_| !functions.is_empty());
     let range = image.range();
-    for relocation in dynamic.relocations() {
+    let slot = move |dynamic: Dynamic, relocation: Elf64_Rela| {
         let symbol = (relocation.r_info >> 32) as usize;
         if !ADDRESS_TYPES.contains(&(relocation.r_info & 0xffff_ffff)) || symbol == 0 {
-            continue;
+            return None;
         }
         // SAFETY: the symbols and strings of a loaded image stay mapped.
         let (symbol, name) = unsafe {
@@ -336,27 +348,51 @@ fn direct_calls_of(image: &Image, functions: &[inner::Function], way: Way) {
             let name = (dynamic.strings + symbol.st_name as usize) as *const c_char;
             (symbol, CStr::from_ptr(name))
         };
-        let Some(function) = functions.iter().find(|function| function.name == name) else {
-            continue;
-        };
-        let slot = (image.base + relocation.r_offset as usize) as *mut usize;
+        let function = functions.iter().find(|function| function.name == name)?;
+        let place = (image.base + relocation.r_offset as usize) as *mut usize;
         // SAFETY: a slot of a loaded image.
-        let current = unsafe { slot.read_volatile() };
-        // A library that calls libc past an allocator in front of it has blocks of libc's, which
-        // the allocator in front must not free.
+        let current = unsafe { place.read_volatile() };
+        Some(Slot {
+            place,
+            current,
+            is_unfilled: symbol.st_shndx == 0 && range.contains(&current),
+            function,
+        })
+    };
+    dynamic.into_iter().flat_map(move |dynamic| {
+        let slot = slot.clone();
+        let relocations = dynamic.relocations();
+        relocations.filter_map(move |relocation| slot(dynamic, relocation))
+    })
+}
+
+fn direct_calls_of(image: &Image, functions: &[inner::Function], way: Way) {
+    let range = image.range();
+    let is_attached = IS_ATTACHED.load(Relaxed);
+    // A library that calls libc past an allocator in front of it has blocks of libc's, which the
+    // allocator in front must not free. Its slots that are not filled in yet will lead to libc too.
+    let passes_by = is_attached
+        && slots_of(image, functions).any(|slot| {
+            let [in_front, of_libc] = slot.function.elsewhere;
+            in_front != of_libc && slot.current == of_libc
+        });
+    for slot in slots_of(image, functions) {
+        let Slot {
+            current, function, ..
+        } = slot;
         let in_front = function.elsewhere[0];
-        let is_allocator = current == in_front
-            || !IS_ATTACHED.load(Relaxed) && function.elsewhere.contains(&current);
-        let is_unfilled = symbol.st_shndx == 0 && range.contains(&current);
+        let is_allocator =
+            current == in_front || !is_attached && function.elsewhere.contains(&current);
+        let is_unfilled = slot.is_unfilled && !passes_by;
         match way {
             Way::Here if function.own != 0 && (is_allocator || is_unfilled) => {
-                set(slot, function.own, image);
+                set(slot.place, function.own, image);
             }
             Way::Itself if current == function.own || range.contains(&current) => {
-                set(slot, function.elsewhere[0], image);
+                set(slot.place, in_front, image);
             }
             Way::Back if function.own != 0 && current == function.own => {
-                set(slot, function.elsewhere[0], image)
+                set(slot.place, in_front, image);
             }
             _ => {}
         }

@@ -25,7 +25,7 @@ pub(super) use linux::{begin, end, run};
 mod linux {
     use std::ffi::OsStr;
     use std::fs;
-    use std::io::{self, IsTerminal, stderr, stdin};
+    use std::io::{self, IsTerminal, Seek, SeekFrom, stderr, stdin};
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::FileExt;
     use std::path::{Path, PathBuf};
@@ -33,7 +33,8 @@ mod linux {
 
     use heapglass_profiler::inject::{self, Answer, Settings};
     use heapglass_profiler::units::{Nanos, counted, printable};
-    use tracking_alloc_recording::{mode, state};
+    use rustix::fs::{Mode, OFlags};
+    use tracking_alloc_recording::{HeaderValue, MAGIC, Record, mode, state};
 
     use super::{Attach, Detach, Error};
     use crate::files::leftovers::{self, ENDING, leave_signals};
@@ -41,10 +42,12 @@ mod linux {
     use crate::files::{first_free, header, live, recent};
     use crate::summary::{self, Form};
     use crate::supervise::Finished;
-    use crate::{preload, terminal};
+    use crate::{no_effect, preload, terminal};
 
     /// The pause between two looks for a signal and for the end of the program.
     const LOOKS: Duration = Duration::from_millis(50);
+    /// Attempts to detach at the end of the command.
+    const MOST_TRIES: u32 = 3;
 
     /// A program to which somebody attaches.
     struct Target {
@@ -70,11 +73,15 @@ mod linux {
             output: args.output.as_deref(),
             is_forced: args.force,
         };
-        let (path, life) = target.attach(&wanted)?;
+        if wanted.sample_bytes.is_some() && wanted.mode != "sample" {
+            no_effect::warn("--sample-bytes", "the mode is not `sample`");
+        }
+        let (recorded, life) = target.attach(&wanted)?;
+        let path = &recorded.path;
         let process = target.process;
         let Some(signals) = &mut signals else {
-            terminal::eprint_line(format_args!("  to finish it: heapglass detach {process}"));
-            println!("{}", path.display());
+            target.say_how_to_finish();
+            println!("{}", printable(&path.to_string_lossy()));
             return Ok(());
         };
         terminal::eprint_line(format_args!(
@@ -82,7 +89,11 @@ mod linux {
             printable(&path.to_string_lossy())
         ));
         let end = args.duration.map(|duration| begun + duration);
-        let is_running = || header::read(&path).is_some_and(|of| of.state == state::RUNNING);
+        let is_running = || {
+            recorded
+                .header()
+                .is_some_and(|of| of.state == state::RUNNING)
+        };
         loop {
             if life.has_ended() {
                 if name_of(process).is_some() && is_running() {
@@ -91,11 +102,11 @@ mod linux {
                         printable(&name_of(process).unwrap_or_default())
                     ));
                 }
-                target.summarize(&path, begun.elapsed(), false);
+                target.summarize(&target.keep(&recorded), begun.elapsed(), false);
                 return Ok(());
             }
             if !is_running() {
-                target.summarize(&path, begun.elapsed(), false);
+                target.summarize(&target.keep(&recorded), begun.elapsed(), false);
                 return Ok(());
             }
             let is_over = end.is_some_and(|end| Instant::now() >= end);
@@ -104,7 +115,23 @@ mod linux {
             }
             std::thread::sleep(LOOKS);
         }
-        target.detach(args.force, Some(begun.elapsed()))
+        // A thread that is safe to use may come.
+        let mut tries = 1;
+        loop {
+            match target.detach(args.force, Some(begun.elapsed())) {
+                Ok(()) => return Ok(()),
+                Err(_) if life.has_ended() => {
+                    target.summarize(&target.keep(&recorded), begun.elapsed(), false);
+                    return Ok(());
+                }
+                Err(_) if tries < MOST_TRIES && signals.pending().next().is_none() => tries += 1,
+                Err(error) => {
+                    terminal::eprint_line("heapglass: the recording goes on");
+                    target.say_how_to_finish();
+                    return Err(error);
+                }
+            }
+        }
     }
 
     /// Attaches to a process with the default settings. Returns the path of the recording, which
@@ -117,8 +144,9 @@ mod linux {
             output: None,
             is_forced: false,
         };
-        let (path, _) = target.attach(&wanted)?;
-        Ok(path)
+        let (recorded, _) = target.attach(&wanted)?;
+        target.say_how_to_finish();
+        Ok(recorded.path)
     }
 
     /// The settings of a recording.
@@ -127,6 +155,35 @@ mod linux {
         sample_bytes: Option<u64>,
         output: Option<&'a Path>,
         is_forced: bool,
+    }
+
+    /// A recording to which the program writes.
+    struct Recorded {
+        path: PathBuf,
+        /// The open file, which stays when the files of a container end with it.
+        file: Option<fs::File>,
+    }
+
+    impl Recorded {
+        /// Opens the file at a path, if it is a recording of a program to which somebody attached.
+        /// A link in a container may lead anywhere, so the last part of the path is none.
+        fn open(path: &Path) -> Option<Recorded> {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+            let recorded = Recorded {
+                path: path.to_owned(),
+                file: Some(file),
+            };
+            recorded.header().filter(|of| of.attached != 0)?;
+            Some(recorded)
+        }
+
+        fn header(&self) -> Option<HeaderValue> {
+            let file = self.file.as_ref()?;
+            let is_file = file.metadata().is_ok_and(|data| data.is_file());
+            let header = header::prefix(file, HeaderValue::SIZE).ok()?;
+            header.filter(|header| is_file && header.magic == MAGIC)
+        }
     }
 
     /// The memory of a process, which ends with it and when it becomes another program.
@@ -156,7 +213,7 @@ mod linux {
 
     impl Target {
         /// Starts a recording. Returns its path.
-        fn attach(&self, wanted: &Wanted<'_>) -> Result<(PathBuf, Life), Error> {
+        fn attach(&self, wanted: &Wanted<'_>) -> Result<(Recorded, Life), Error> {
             let Target { process, name } = self;
             if let Ok(live) = live::find(Path::new(&process.to_string())) {
                 return Err(Error::misuse(format_args!(
@@ -180,7 +237,7 @@ mod linux {
             let answer = inject::attach(*process, &settings, wanted.is_forced);
             let answer = answer.map_err(|error| self.refused(error))?;
             let unchanged = u64::from(answer.unchanged_threads);
-            let path = self.path_of(answer, |pause| {
+            let recorded = self.recorded(answer, |pause| {
                 terminal::eprint_line(format_args!(
                     "heapglass: attached to {} ({process}); one of its threads was stopped for {}",
                     printable(name),
@@ -196,8 +253,13 @@ mod linux {
             terminal::eprint_line(
                 "  not recorded: programs that it starts, and what it becomes by exec",
             );
-            recent::remember(&[self.kept(&path, true)]);
-            Ok((path, life))
+            recent::remember(&[self.kept(&recorded.path, true)]);
+            Ok((recorded, life))
+        }
+
+        fn say_how_to_finish(&self) {
+            let process = self.process;
+            terminal::eprint_line(format_args!("  to finish it: heapglass detach {process}"));
         }
 
         /// Finds a process by its number or name.
@@ -237,15 +299,16 @@ mod linux {
         fn refused(&self, error: inject::Error) -> Error {
             let process = self.process.to_string();
             let text = error.to_string().replace("PID", &process);
-            Error::misuse(format_args!("process {process}: {text}"))
+            Error::misuse(format_args!("process {process}: {}", printable(&text)))
         }
 
-        /// Returns the path of an answer.
-        fn path_of(&self, answer: Answer, show: impl FnOnce(Duration)) -> Result<PathBuf, Error> {
+        /// Returns the recording of an answer.
+        fn recorded(&self, answer: Answer, show: impl FnOnce(Duration)) -> Result<Recorded, Error> {
             if answer.code != 0 {
                 return Err(Error::misuse(format_args!(
                     "process {}: {}",
-                    self.process, answer.text
+                    self.process,
+                    printable(&answer.text)
                 )));
             }
             show(answer.pause);
@@ -253,28 +316,26 @@ mod linux {
             Ok(self.reachable(path))
         }
 
-        /// Returns the path by which this process finds a file of the program, which may see other
+        /// Opens a recording by the path by which this process finds it: the program may see other
         /// files.
-        fn reachable(&self, path: PathBuf) -> PathBuf {
-            let is_its = |path: &Path| header::read(path).is_some_and(|of| of.attached != 0);
+        fn reachable(&self, path: PathBuf) -> Recorded {
             let inside = path.strip_prefix("/").unwrap_or(&path);
             let beyond = Path::new("/proc")
                 .join(self.process.to_string())
                 .join("root")
                 .join(inside);
-            if !is_its(&path) && is_its(&beyond) {
-                beyond
-            } else {
-                path
-            }
+            Recorded::open(&path)
+                .or_else(|| Recorded::open(&beyond))
+                .unwrap_or(Recorded { path, file: None })
         }
 
         /// Copies a finished recording that lies among the files of another container, which end
         /// with it.
-        fn keep(&self, path: PathBuf) -> PathBuf {
-            if !path.starts_with("/proc") {
+        fn keep(&self, recorded: &Recorded) -> PathBuf {
+            let path = recorded.path.clone();
+            let Some(from) = recorded.file.as_ref().filter(|_| path.starts_with("/proc")) else {
                 return path;
-            }
+            };
             let copied = first_free(100, |attempt| {
                 let number = match attempt {
                     0 => String::new(),
@@ -282,8 +343,10 @@ mod linux {
                 };
                 let kept = PathBuf::from(format!("{}-{}{number}.hg", self.name, self.process));
                 let mut file = fs::File::create_new(&kept)?;
-                let copied =
-                    fs::File::open(&path).and_then(|mut from| io::copy(&mut from, &mut file));
+                let mut from = from;
+                let copied = from
+                    .seek(SeekFrom::Start(0))
+                    .and_then(|_| io::copy(&mut from, &mut file));
                 // A part of a recording is none.
                 copied.inspect_err(|_| _ = fs::remove_file(&kept))?;
                 Ok(kept)
@@ -301,7 +364,7 @@ mod linux {
         fn detach(&self, is_forced: bool, took: Option<Duration>) -> Result<(), Error> {
             let answer =
                 inject::detach(self.process, is_forced).map_err(|error| self.refused(error))?;
-            let path = self.keep(self.path_of(answer, |_| ())?);
+            let path = self.keep(&self.recorded(answer, |_| ())?);
             let recorded = || {
                 let began = header::read(&path)?.started_unix_ns;
                 let began = SystemTime::UNIX_EPOCH + Duration::from_nanos(began);

@@ -65,8 +65,18 @@ fn of_process(pid: u32) -> Result<Live, Error> {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     let is_its =
         |header: &HeaderValue| header.pid == pid && matches!(Writer::of(header), Writer::Running);
+    // The program may see other files than we do.
+    let seen_by_it = |path: PathBuf| {
+        let inside = path.strip_prefix("/").unwrap_or(&path);
+        let beyond = Path::new("/proc")
+            .join(pid.to_string())
+            .join("root")
+            .join(inside);
+        [path, beyond]
+    };
     let mapped = mapped_files(&maps)
         .into_iter()
+        .flat_map(seen_by_it)
         .filter_map(|path| Some((header::read(&path)?, path)));
     let left = place::left().into_iter();
     let left = left.map(|left| (left.header, left.path));
