@@ -313,7 +313,7 @@ fn a_program_without_generated_code_is_said_to_have_no_names() {
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     assert!(
         done.stderr
-            .contains("--jit-names has no effect: no recorded program wrote names"),
+            .contains("--jit-names has no effect: no names of generated code were found"),
         "{}",
         done.stderr
     );
