@@ -835,6 +835,55 @@ fn a_pool_that_reports_its_blocks_is_recorded_and_runs_without_the_library_too()
 }
 
 #[test]
+fn a_pool_may_grow_blocks_that_are_null_or_unknown_in_every_mode() {
+    let program = compile("pool.c", "pool-odd", &[]);
+    for (mode, sample_bytes) in [("sample", "1"), ("sample", "500"), ("exact", "1")] {
+        let run = record(
+            command(&program, &["odd"])
+                .env("HEAPGLASS_MODE", mode)
+                .env("HEAPGLASS_SAMPLE_BYTES", sample_bytes),
+        );
+        assert_eq!(run.printed(), "reported\n", "{mode}");
+        let profile = run.profile();
+        if mode == "exact" {
+            let of = |function, figure| of_function(&profile, function, figure);
+            // One of 3,000 bytes, 1,000 unknown ones and 1,000 that are new.
+            let unknown = (1000..2000).sum::<u64>();
+            assert_eq!(of("pool_grow", "total_blocks"), Some(2001));
+            assert_eq!(
+                of("pool_grow", "total_bytes"),
+                Some(3000 + unknown + 100 * 1000)
+            );
+            assert_eq!(of("pool_grow", "live_blocks"), Some(1001));
+            // Each has a block of malloc, one of realloc and one of the pool.
+            assert_eq!(of("pool_grow_by_malloc", "total_blocks"), Some(3000));
+            assert_eq!(of("pool_grow_by_malloc", "live_blocks"), Some(1000));
+            assert_eq!(of("pool_grow_by_malloc", "live_bytes"), Some(200_000));
+        }
+    }
+}
+
+#[test]
+fn half_of_a_grow_in_a_pool_reports_nothing_that_did_not_happen() {
+    let program = compile("pool.c", "pool-halves", &[]);
+    for mode in ["exact", "sample"] {
+        let run = record(
+            command(&program, &["halves"])
+                .env("HEAPGLASS_MODE", mode)
+                .env("HEAPGLASS_SAMPLE_BYTES", "1"),
+        );
+        assert_eq!(run.printed(), "reported\n", "{mode}");
+        let profile = run.profile();
+        let blocks = |function| of_function(&profile, function, "total_blocks");
+        assert_eq!(blocks("pool_end_only"), None, "{mode}");
+        assert_eq!(blocks("pool_give_up"), None, "{mode}");
+        if mode == "exact" {
+            assert_eq!(blocks("pool_end_twice"), Some(1));
+        }
+    }
+}
+
+#[test]
 fn programs_of_the_system_print_the_same() {
     let manifest = env!("CARGO_MANIFEST_DIR");
     for mut program in [
