@@ -3,10 +3,10 @@
 
 use super::cache;
 use super::evaluate::{self, Entry};
-use super::machine::{Base, Host, Layout, Machine};
+use super::machine::{Base, Host, Layout, Machine, Sign};
 use super::rule::{Frame, Rule};
 use super::start_up::{self, Place};
-use super::tables::Tables;
+use super::tables::{Sections, Tables};
 use crate::images::{MOST_MODULES, Modules};
 use crate::stack::{End, Limits, Start};
 use crate::sys::{Bump, KeptStack, Stack};
@@ -79,8 +79,10 @@ impl Code {
             _ if self.is_start_up(frame, bounds) => (Rule::START_UP, true),
             Some(rule) => (rule, true),
             None if self.images.image_at(frame.pc.wrapping_sub(1)).is_some() => {
-                let rule = self.rule_of_code(frame.pc);
-                let rule = rule.or_else(|| self.rule_of_main(frame, bounds));
+                // The first is proven by the end of the stack, the second is likely.
+                let rule = self
+                    .rule_of_main(frame, bounds)
+                    .or_else(|| self.rule_of_code(frame.pc));
                 (rule.unwrap_or(Rule::UNKNOWN), true)
             }
             // The address lies in no known code. Unless the mappings were read just now, it may lie
@@ -103,16 +105,22 @@ impl Code {
         // code. The hook's own address lies after an instruction that moves no register, so it is
         // treated the same way.
         let code = pc.wrapping_sub(1);
-        let image = self.images.image_at(code)?;
-        let bias = self.images.bias(image)?;
-        let keep = (self.checks == 0).then_some(&mut self.bump);
-        let tables = self.tables.get_mut(image)?;
-        let sections = tables.sections(|| self.images.open(image), keep)?;
+        let (sections, bias) = self.sections_at(code)?;
         let entry = evaluate::entry::<Host>(&sections, code.wrapping_sub(bias))?;
         Some(Entry {
             function: entry.function.wrapping_add(bias),
             ..entry
         })
+    }
+
+    /// Returns the tables of the image at an address, and its bias.
+    fn sections_at(&mut self, address: u64) -> Option<(Sections, u64)> {
+        let image = self.images.image_at(address)?;
+        let bias = self.images.bias(image)?;
+        let keep = (self.checks == 0).then_some(&mut self.bump);
+        let tables = self.tables.get_mut(image)?;
+        let sections = tables.sections(|| self.images.open(image), keep)?;
+        Some((sections, bias))
     }
 
     /// Reads the tables of all images.
@@ -184,17 +192,30 @@ impl Code {
         if let Some(layout) = Host::returns_by(&self.images.code_after(pc)) {
             return Rule::new::<Host>(layout);
         }
-        let sign = MOST_BYTES.into_iter().find_map(|most| {
+        let image = self.images.image_at(pc.wrapping_sub(1))?;
+        let generated = self.images.is_generated(image);
+        let (place, sign) = MOST_BYTES.into_iter().find_map(|most| {
             let code = self.images.code_before(pc, most)?;
             let len = code.len() as u64;
-            let offset = Host::keeps_link(code)?;
-            Some(pc - len + offset as u64)
+            let (offset, sign) = Host::last_sign(code, generated)?;
+            Some((pc - len + offset as u64, sign))
         })?;
-        // If an entry describes the code of the sign, another function ends in between.
-        if self.entry(sign + 1).is_some() {
+        if sign == Sign::Data || !generated && !self.is_without_entries(place, pc) {
             return None;
         }
         Rule::new::<Host>(Layout::LINK)
+    }
+
+    /// Returns `true` if the code between two addresses of a file has no entry, though others of
+    /// the file have: an assembler wrote it. Files without any are built that way, and nothing
+    /// tells where their functions end.
+    fn is_without_entries(&mut self, from: u64, to: u64) -> bool {
+        let last = to.wrapping_sub(1);
+        let end = self.sections_at(last).and_then(|(sections, bias)| {
+            let end = evaluate::last_end::<Host>(&sections, last.wrapping_sub(bias))?;
+            Some(if end == 0 { 0 } else { end.wrapping_add(bias) })
+        });
+        end.is_some_and(|end| end <= from)
     }
 
     /// Returns the rule of a function without a rule that the C run-time called. If panics abort,
