@@ -817,6 +817,21 @@ fn a_stack_leads_through_generated_code_whose_instructions_tell_its_frame() {
 }
 
 #[test]
+#[cfg(target_arch = "x86_64")]
+fn a_main_without_an_entry_ends_its_stack_whatever_lies_before_it() {
+    let flags = [
+        "-fomit-frame-pointer",
+        "-fno-asynchronous-unwind-tables",
+        "-fno-toplevel-reorder",
+    ];
+    let program = compile("plain_main.c", "plain_main", &flags);
+    let profile = record(&mut command(&program, &[])).profile();
+    let mut sites = profile.sites().iter();
+    let site = sites.find(|site| site.figures.total_bytes == 456_700);
+    assert!(!site.expect("a site").marks.cut);
+}
+
+#[test]
 fn a_pool_that_reports_its_blocks_is_recorded_and_runs_without_the_library_too() {
     for (output, flags) in [("pool", [].as_slice()), ("pool-fixed", &["-no-pie"])] {
         let program = compile("pool.c", output, flags);

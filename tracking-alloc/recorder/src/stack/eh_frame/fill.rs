@@ -1,7 +1,7 @@
 //! The slow path: finds the rule of an address and puts it into the cache. The caller holds the
 //! write lock.
 
-use super::cache;
+use super::cache::{self, Cache};
 use super::evaluate::{self, Entry};
 use super::machine::{Base, Host, Layout, Machine, Sign};
 use super::rule::{Frame, Rule};
@@ -9,7 +9,7 @@ use super::start_up::{self, Place};
 use super::tables::{Sections, Tables};
 use crate::images::{MOST_MODULES, Modules};
 use crate::stack::{End, Limits, Start};
-use crate::sys::{Bump, KeptStack, Stack};
+use crate::sys::{self, Bump, KeptStack, Stack};
 
 /// The known code of the process, and the data needed to find rules. All-zero bytes mean that
 /// nothing is known yet. Accessed under the write lock.
@@ -17,6 +17,8 @@ pub(crate) struct Code {
     pub(crate) images: Modules,
     /// Number of images seen when the cache was last known to be valid.
     images_seen: usize,
+    /// The time at which the rules of generated code were last compared, in ticks.
+    compared_at: u64,
     /// Number of further stacks to compare with the result of frame pointers.
     checks: u32,
     tables: [Tables; MOST_MODULES],
@@ -24,6 +26,9 @@ pub(crate) struct Code {
     /// Rules are found and files are read on this stack, because events have little.
     stack: KeptStack,
 }
+
+/// About 0.1 to 4 s, depending on the machine's counter.
+const TICKS_BETWEEN_COMPARISONS: u64 = 400_000_000;
 
 /// Number of early stacks to compare.
 const CHECKS: u32 = 32;
@@ -61,6 +66,30 @@ impl Code {
             cache.insert(frame.pc, rule);
         }
         rule
+    }
+
+    /// Returns `true` if generated code has other rules than those in the cache: a run-time wrote
+    /// another function over one that it no longer needs, of which no mapping tells. Looks only now
+    /// and then. Call at each check of the code in use.
+    pub(crate) fn has_replaced_generated(&mut self) -> bool {
+        let now = sys::ticks();
+        let is_early = now.wrapping_sub(self.compared_at) < TICKS_BETWEEN_COMPARISONS;
+        if is_early || self.images.is_closed() || !self.images.has_generated() {
+            return false;
+        }
+        self.compared_at = now;
+        let stack = self.stack;
+        stack.run(|| {
+            let mut rules = cache::current().into_iter().flat_map(Cache::rules);
+            rules.any(|(address, rule)| self.is_replaced(address, rule))
+        })
+    }
+
+    fn is_replaced(&mut self, address: u64, rule: Rule) -> bool {
+        let image = self.images.image_at(address.wrapping_sub(1));
+        image.is_some_and(|image| self.images.is_generated(image))
+            && !matches!(rule, Rule::OUTERMOST | Rule::START_UP)
+            && self.rule_of_code(address).unwrap_or(Rule::UNKNOWN) != rule
     }
 
     /// Returns the rule for a frame, and `true` if the rule is final.
