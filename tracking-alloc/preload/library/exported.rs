@@ -12,9 +12,10 @@ use crate::begin::Malloc;
 use crate::inner;
 use heapglass_recorder::{
     Reallocating, allocated_by, freed, passes_allocation, passes_free, passes_reallocation,
-    reallocated, reallocating,
+    reallocated, reallocating, reallocating_in_pool,
 };
 use libc::{c_int, c_void, size_t};
+use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 
 /// Reports a new block, or a failed request.
@@ -179,17 +180,41 @@ exported! {
 
 /// A reallocation in a program's own pool, between the two calls that report it. It lies in memory
 /// of the caller, `struct heapglass_reallocation`, which has sixteen words.
-type PoolReallocation = Option<(Reallocating, size_t)>;
+///
+/// Programs may skip either call, for example by an exception. So the rest is read only if the
+/// first word is [`BEGUN`], and that word is cleared.
+#[repr(C)]
+struct PoolReallocation {
+    word: u64,
+    bytes: size_t,
+    step: MaybeUninit<PoolStep>,
+}
+
+/// What the second call has to report.
+enum PoolStep {
+    Nothing,
+    NewBlock,
+    Moved(Reallocating),
+}
+
+/// The first word of a reallocation that has begun.
+const BEGUN: u64 = u64::from_le_bytes(*b"hg-grows");
 
 const _: () = assert!(size_of::<PoolReallocation>() <= 128 && align_of::<PoolReallocation>() <= 8);
+
+/// Reports a new block of a pool.
+#[inline(always)]
+fn made_in_pool(block: *mut c_void, bytes: size_t) {
+    if !block.is_null() && !passes(bytes) {
+        made(block, bytes);
+    }
+}
 
 // The functions by which a program's own pool reports its blocks. Programs declare them as weak
 // symbols, so that without this library nothing is called.
 exported! {
     heapglass_allocated(block: *mut c_void, bytes: size_t) -> () {
-        if !block.is_null() && !passes(bytes) {
-            made(block, bytes);
-        }
+        made_in_pool(block, bytes);
     }
     heapglass_freed(block: *mut c_void) -> () {
         if !block.is_null() && !passes_free(block.cast(), None) {
@@ -197,18 +222,30 @@ exported! {
         }
     }
     heapglass_reallocating(state: *mut c_void, block: *mut c_void, bytes: size_t) -> () {
-        let passes = block.is_null() || passes_reallocation(block.cast(), None, bytes.max(1));
-        let begun = if passes {
-            None
+        let step = if block.is_null() {
+            PoolStep::NewBlock
+        } else if passes_reallocation(block.cast(), None, bytes.max(1)) {
+            PoolStep::Nothing
         } else {
-            Some((reallocating(block.cast(), None), bytes.max(1)))
+            PoolStep::Moved(reallocating_in_pool(block.cast()))
+        };
+        let begun = PoolReallocation {
+            word: BEGUN,
+            bytes,
+            step: MaybeUninit::new(step),
         };
         unsafe { state.cast::<PoolReallocation>().write(begun) }
     }
     heapglass_reallocated(state: *mut c_void, block: *mut c_void) -> () {
-        let begun = unsafe { state.cast::<PoolReallocation>().replace(None) };
-        if let Some((old, bytes)) = begun {
-            reallocated(old, block.cast(), bytes);
+        let word = state.cast::<u64>();
+        if unsafe { word.replace(0) } != BEGUN {
+            return;
+        }
+        let begun = unsafe { state.cast::<PoolReallocation>().read() };
+        match unsafe { begun.step.assume_init() } {
+            PoolStep::Nothing => {}
+            PoolStep::NewBlock => made_in_pool(block, begun.bytes),
+            PoolStep::Moved(old) => reallocated(old, block.cast(), begun.bytes.max(1)),
         }
     }
 }

@@ -817,6 +817,21 @@ fn a_stack_leads_through_generated_code_whose_instructions_tell_its_frame() {
 }
 
 #[test]
+#[cfg(target_arch = "x86_64")]
+fn a_main_without_an_entry_ends_its_stack_whatever_lies_before_it() {
+    let flags = [
+        "-fomit-frame-pointer",
+        "-fno-asynchronous-unwind-tables",
+        "-fno-toplevel-reorder",
+    ];
+    let program = compile("plain_main.c", "plain_main", &flags);
+    let profile = record(&mut command(&program, &[])).profile();
+    let mut sites = profile.sites().iter();
+    let site = sites.find(|site| site.figures.total_bytes == 456_700);
+    assert!(!site.expect("a site").marks.cut);
+}
+
+#[test]
 fn a_pool_that_reports_its_blocks_is_recorded_and_runs_without_the_library_too() {
     for (output, flags) in [("pool", [].as_slice()), ("pool-fixed", &["-no-pie"])] {
         let program = compile("pool.c", output, flags);
@@ -831,6 +846,55 @@ fn a_pool_that_reports_its_blocks_is_recorded_and_runs_without_the_library_too()
         assert_eq!(of("read_line", "live_blocks"), Some(74));
         assert_eq!(of("pool_grow", "total_bytes"), Some(3000));
         assert_eq!(of("pool_grow", "live_blocks"), Some(1));
+    }
+}
+
+#[test]
+fn a_pool_may_grow_blocks_that_are_null_or_unknown_in_every_mode() {
+    let program = compile("pool.c", "pool-odd", &[]);
+    for (mode, sample_bytes) in [("sample", "1"), ("sample", "500"), ("exact", "1")] {
+        let run = record(
+            command(&program, &["odd"])
+                .env("HEAPGLASS_MODE", mode)
+                .env("HEAPGLASS_SAMPLE_BYTES", sample_bytes),
+        );
+        assert_eq!(run.printed(), "reported\n", "{mode}");
+        let profile = run.profile();
+        if mode == "exact" {
+            let of = |function, figure| of_function(&profile, function, figure);
+            // One of 3,000 bytes, 1,000 unknown ones and 1,000 that are new.
+            let unknown = (1000..2000).sum::<u64>();
+            assert_eq!(of("pool_grow", "total_blocks"), Some(2001));
+            assert_eq!(
+                of("pool_grow", "total_bytes"),
+                Some(3000 + unknown + 100 * 1000)
+            );
+            assert_eq!(of("pool_grow", "live_blocks"), Some(1001));
+            // Each has a block of malloc, one of realloc and one of the pool.
+            assert_eq!(of("pool_grow_by_malloc", "total_blocks"), Some(3000));
+            assert_eq!(of("pool_grow_by_malloc", "live_blocks"), Some(1000));
+            assert_eq!(of("pool_grow_by_malloc", "live_bytes"), Some(200_000));
+        }
+    }
+}
+
+#[test]
+fn half_of_a_grow_in_a_pool_reports_nothing_that_did_not_happen() {
+    let program = compile("pool.c", "pool-halves", &[]);
+    for mode in ["exact", "sample"] {
+        let run = record(
+            command(&program, &["halves"])
+                .env("HEAPGLASS_MODE", mode)
+                .env("HEAPGLASS_SAMPLE_BYTES", "1"),
+        );
+        assert_eq!(run.printed(), "reported\n", "{mode}");
+        let profile = run.profile();
+        let blocks = |function| of_function(&profile, function, "total_blocks");
+        assert_eq!(blocks("pool_end_only"), None, "{mode}");
+        assert_eq!(blocks("pool_give_up"), None, "{mode}");
+        if mode == "exact" {
+            assert_eq!(blocks("pool_end_twice"), Some(1));
+        }
     }
 }
 

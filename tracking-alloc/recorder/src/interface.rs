@@ -198,6 +198,19 @@ pub fn reallocating(block: *mut u8, bytes: Option<usize>) -> Reallocating {
     }
 }
 
+/// Does the same as [`reallocating`] for a block of a program's own pool. Other code may run before
+/// [`reallocated`] is called.
+#[inline(always)]
+pub fn reallocating_in_pool(block: *mut u8) -> Reallocating {
+    Reallocating {
+        #[cfg(recording)]
+        taken: crate::hook::reallocating_in_pool(block),
+        #[cfg(not(recording))]
+        bytes: 0,
+        block,
+    }
+}
+
 /// Reports the result of a reallocation to `bytes`. `block` is the new address of the block, which
 /// may be the old one, or null if the request failed and the block stays as it was.
 #[inline(always)]

@@ -150,6 +150,7 @@ pub use hook::PassedOver;
 pub use interface::{
     Callers, InnerAllocator, Reallocating, Source, allocated, allocated_by, freed,
     passes_allocation, passes_free, passes_reallocation, reallocated, reallocating,
+    reallocating_in_pool,
 };
 #[cfg(recording)]
 pub use interface::{code_changes, start_from_environment};

@@ -134,6 +134,19 @@ pub(crate) fn reallocating(block: *mut u8, bytes: Option<usize>) -> TakenBlock {
     }
 }
 
+/// Takes a block of a pool out of the recording before the pool reallocates it. The pool's own code
+/// runs until the realloc is recorded, and may never come to that, so the block is not put into the
+/// lane: a snapshot in between lacks it.
+#[cold]
+#[inline(never)]
+pub(crate) fn reallocating_in_pool(block: *mut u8) -> TakenBlock {
+    if state::is_recording() {
+        sampled::reallocating_in_pool(block as usize)
+    } else {
+        TakenBlock::default()
+    }
+}
+
 /// Records a realloc as one event, after it was forwarded. If it failed, puts the block back and
 /// counts a failed request.
 #[inline(never)]

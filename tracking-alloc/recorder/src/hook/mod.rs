@@ -23,7 +23,7 @@ mod writers;
 
 pub(crate) use event::{
     allocated, freed, freed_unsized, reallocated, reallocated_among_samples, reallocating,
-    request_failed,
+    reallocating_in_pool, request_failed,
 };
 #[cfg(captures)]
 pub use net::PassedOver;

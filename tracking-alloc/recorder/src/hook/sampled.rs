@@ -115,10 +115,23 @@ pub(super) fn known_bytes(block: usize) -> usize {
 #[cold]
 #[inline(never)]
 pub(super) fn reallocating(block: usize, bytes: Option<usize>) -> TakenBlock {
+    take_block(block, bytes, session::usable_bytes())
+}
+
+/// Does the same for a block of a pool, of which the allocator knows nothing.
+pub(super) fn reallocating_in_pool(block: usize) -> TakenBlock {
+    take_block(block, None, None)
+}
+
+fn take_block(
+    block: usize,
+    bytes: Option<usize>,
+    usable_bytes: Option<fn(usize) -> usize>,
+) -> TakenBlock {
     let sample = take_sample(block);
     let bytes = bytes.unwrap_or_else(|| match sample {
         Some(sample) => sample.weight.size as usize,
-        None => match (known_bytes(block), session::usable_bytes()) {
+        None => match (known_bytes(block), usable_bytes) {
             // Not the requested size, but near enough to tell growth and an upper bound of copies.
             (0, Some(usable)) => usable(block),
             (known, _) => known,

@@ -174,6 +174,12 @@ impl Modules {
         self.known(number).is_some_and(|image| image.generated)
     }
 
+    /// Returns `true` if any known image is generated code.
+    pub(crate) fn has_generated(&self) -> bool {
+        let known = self.images.get(..self.images_len).unwrap_or_default();
+        known.iter().any(|image| image.generated)
+    }
+
     /// Returns up to `most` bytes of code before an address, as many as can be read.
     pub(crate) fn code_before(&mut self, address: u64, most: usize) -> Option<&[u8]> {
         let start = self.range_of(address.wrapping_sub(1))?.start;

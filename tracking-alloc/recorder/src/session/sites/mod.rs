@@ -157,7 +157,8 @@ fn check() -> bool {
     images::checked();
     let _errno = sys::Errno::keep();
     let mut writer = session.write.lock();
-    let is_changed = !writer.code.images.is_all_unchanged();
+    let code = &mut writer.code;
+    let is_changed = code.has_replaced_generated() || !code.images.is_all_unchanged();
     if is_changed {
         writer.code_changed();
     }

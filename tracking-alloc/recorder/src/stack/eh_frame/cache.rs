@@ -19,7 +19,22 @@ const TAG_BITS: u32 = ADDRESS_BITS - BUCKET_BITS;
 /// bits above those of an address.
 const SPREAD: u64 = 0x9E37_79B9_7F4B << (u64::BITS - ADDRESS_BITS);
 
+/// Undoes the multiplication by [`SPREAD`].
+const GATHER: u64 = inverse(SPREAD >> (u64::BITS - ADDRESS_BITS));
+
 const _: () = assert!(TAG_BITS + Rule::BITS == 64);
+
+/// Returns the number whose product with an odd number is 1, modulo 2^64.
+const fn inverse(odd: u64) -> u64 {
+    // Three bits of the number itself are right, and each step doubles how many are.
+    let mut inverse = odd;
+    let mut bits = 3;
+    while bits < u64::BITS {
+        inverse = inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)));
+        bits *= 2;
+    }
+    inverse
+}
 
 /// The cache. All-zero bytes mean that it is empty.
 #[repr(C, align(64))]
@@ -113,6 +128,20 @@ impl Cache {
         first.store(tag | u64::from(rule.0), Relaxed);
     }
 
+    /// Returns all addresses with their rules.
+    pub(super) fn rules(&self) -> impl Iterator<Item = (u64, Rule)> {
+        const RULE: u64 = (1 << Rule::BITS) - 1;
+        let places = self.places.iter().zip(0u64..);
+        places.filter_map(|(word, place)| {
+            let word = word.load(Relaxed);
+            let bucket = (place >> 1) << (u64::BITS - BUCKET_BITS);
+            let mixed = bucket | (word & !RULE) >> BUCKET_BITS;
+            let address = (mixed >> (u64::BITS - ADDRESS_BITS)).wrapping_mul(GATHER);
+            let address = address & ((1 << ADDRESS_BITS) - 1);
+            (word != 0).then_some((address, Rule((word & RULE) as u32)))
+        })
+    }
+
     /// Forgets all rules, because code was loaded, perhaps at the addresses of other code. The
     /// caller holds the write lock.
     pub(super) fn clear(&self) {
@@ -170,6 +199,27 @@ mod tests {
         assert_eq!(cache.find(0x1234 | 1 << 50), None);
         cache.insert(0x99 | 1 << 50, rule(3));
         assert_eq!(cache.find(0x99), None);
+    }
+
+    #[test]
+    fn the_rules_have_the_addresses_for_which_they_were_added() {
+        let cache = cache();
+        let addresses = || (1..5_000u64).map(|index| 0x7f12_3456_0000 + index * 0x1_0103);
+        let rule_of = |address| rule(address % 1000 + 1);
+        addresses().for_each(|address| cache.insert(address, rule_of(address)));
+        let mut known: Vec<u64> = addresses()
+            .filter(|address| cache.find(*address).is_some())
+            .collect();
+        let mut listed: Vec<u64> = cache
+            .rules()
+            .map(|(address, rule)| {
+                assert_eq!(rule, rule_of(address), "{address:#x}");
+                address
+            })
+            .collect();
+        known.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(listed, known);
     }
 
     #[test]

@@ -69,6 +69,33 @@ pub(super) fn entry<M: Machine>(sections: &Sections, address: u64) -> Option<Ent
     })
 }
 
+/// Returns the end of the last function with an entry that begins at an ELF virtual address or
+/// before: 0 if there is no such function, `None` if the tables cannot tell.
+#[inline(never)]
+pub(super) fn last_end<M: Machine>(sections: &Sections, address: u64) -> Option<u64> {
+    let mut frames = EhFrame::new(sections.frames, LittleEndian);
+    frames.set_vendor(M::VENDOR);
+    let bases = &bases(sections);
+    let mut offset = find(sections, address)?;
+    let mut end = 0;
+    for _ in 0..MOST_ENTRIES {
+        let found = frames
+            .fde_from_offset(bases, EhFrameOffset(offset), EhFrame::cie_from_offset)
+            .ok()?;
+        // Before the first entry, the first one is found.
+        if found.initial_address() > address {
+            break;
+        }
+        end = found.end_address();
+        if found.len() != 0 {
+            break;
+        }
+        // As in `description`.
+        offset = found.offset() + LENGTH_FIELD + found.entry_len();
+    }
+    Some(end)
+}
+
 fn bases(sections: &Sections) -> BaseAddresses {
     BaseAddresses::default()
         .set_eh_frame_hdr(sections.header_address)
@@ -237,6 +264,15 @@ mod tests {
         assert_eq!(rule(FUNCTION + 50), sp(64));
         assert_eq!(rule(FUNCTION + 2), sp(8));
         assert_eq!(rule(FUNCTION + 100), None);
+        let end = |address| last_end::<Amd64>(&sections, address);
+        assert_eq!(end(FUNCTION - 1), Some(0));
+        assert_eq!(end(FUNCTION), Some(FUNCTION + 100));
+        assert_eq!(end(FUNCTION + 5000), Some(FUNCTION + 100));
+        let none = Sections {
+            header: &[],
+            ..sections
+        };
+        assert_eq!(last_end::<Amd64>(&none, FUNCTION), None);
         assert_eq!(rule(FUNCTION - 1), None);
     }
 }

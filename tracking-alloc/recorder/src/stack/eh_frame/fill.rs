@@ -1,15 +1,15 @@
 //! The slow path: finds the rule of an address and puts it into the cache. The caller holds the
 //! write lock.
 
-use super::cache;
+use super::cache::{self, Cache};
 use super::evaluate::{self, Entry};
-use super::machine::{Base, Host, Layout, Machine};
+use super::machine::{Base, Host, Layout, Machine, Sign};
 use super::rule::{Frame, Rule};
 use super::start_up::{self, Place};
-use super::tables::Tables;
+use super::tables::{Sections, Tables};
 use crate::images::{MOST_MODULES, Modules};
 use crate::stack::{End, Limits, Start};
-use crate::sys::{Bump, KeptStack, Stack};
+use crate::sys::{self, Bump, KeptStack, Stack};
 
 /// The known code of the process, and the data needed to find rules. All-zero bytes mean that
 /// nothing is known yet. Accessed under the write lock.
@@ -17,6 +17,8 @@ pub(crate) struct Code {
     pub(crate) images: Modules,
     /// Number of images seen when the cache was last known to be valid.
     images_seen: usize,
+    /// The time at which the rules of generated code were last compared, in ticks.
+    compared_at: u64,
     /// Number of further stacks to compare with the result of frame pointers.
     checks: u32,
     tables: [Tables; MOST_MODULES],
@@ -24,6 +26,9 @@ pub(crate) struct Code {
     /// Rules are found and files are read on this stack, because events have little.
     stack: KeptStack,
 }
+
+/// About 0.1 to 4 s, depending on the machine's counter.
+const TICKS_BETWEEN_COMPARISONS: u64 = 400_000_000;
 
 /// Number of early stacks to compare.
 const CHECKS: u32 = 32;
@@ -63,6 +68,30 @@ impl Code {
         rule
     }
 
+    /// Returns `true` if generated code has other rules than those in the cache: a run-time wrote
+    /// another function over one that it no longer needs, of which no mapping tells. Looks only now
+    /// and then. Call at each check of the code in use.
+    pub(crate) fn has_replaced_generated(&mut self) -> bool {
+        let now = sys::ticks();
+        let is_early = now.wrapping_sub(self.compared_at) < TICKS_BETWEEN_COMPARISONS;
+        if is_early || self.images.is_closed() || !self.images.has_generated() {
+            return false;
+        }
+        self.compared_at = now;
+        let stack = self.stack;
+        stack.run(|| {
+            let mut rules = cache::current().into_iter().flat_map(Cache::rules);
+            rules.any(|(address, rule)| self.is_replaced(address, rule))
+        })
+    }
+
+    fn is_replaced(&mut self, address: u64, rule: Rule) -> bool {
+        let image = self.images.image_at(address.wrapping_sub(1));
+        image.is_some_and(|image| self.images.is_generated(image))
+            && !matches!(rule, Rule::OUTERMOST | Rule::START_UP)
+            && self.rule_of_code(address).unwrap_or(Rule::UNKNOWN) != rule
+    }
+
     /// Returns the rule for a frame, and `true` if the rule is final.
     fn rule(&mut self, frame: Frame, bounds: Stack) -> (Rule, bool) {
         let stack = self.stack;
@@ -79,8 +108,10 @@ impl Code {
             _ if self.is_start_up(frame, bounds) => (Rule::START_UP, true),
             Some(rule) => (rule, true),
             None if self.images.image_at(frame.pc.wrapping_sub(1)).is_some() => {
-                let rule = self.rule_of_code(frame.pc);
-                let rule = rule.or_else(|| self.rule_of_main(frame, bounds));
+                // The first is proven by the end of the stack, the second is likely.
+                let rule = self
+                    .rule_of_main(frame, bounds)
+                    .or_else(|| self.rule_of_code(frame.pc));
                 (rule.unwrap_or(Rule::UNKNOWN), true)
             }
             // The address lies in no known code. Unless the mappings were read just now, it may lie
@@ -103,16 +134,22 @@ impl Code {
         // code. The hook's own address lies after an instruction that moves no register, so it is
         // treated the same way.
         let code = pc.wrapping_sub(1);
-        let image = self.images.image_at(code)?;
-        let bias = self.images.bias(image)?;
-        let keep = (self.checks == 0).then_some(&mut self.bump);
-        let tables = self.tables.get_mut(image)?;
-        let sections = tables.sections(|| self.images.open(image), keep)?;
+        let (sections, bias) = self.sections_at(code)?;
         let entry = evaluate::entry::<Host>(&sections, code.wrapping_sub(bias))?;
         Some(Entry {
             function: entry.function.wrapping_add(bias),
             ..entry
         })
+    }
+
+    /// Returns the tables of the image at an address, and its bias.
+    fn sections_at(&mut self, address: u64) -> Option<(Sections, u64)> {
+        let image = self.images.image_at(address)?;
+        let bias = self.images.bias(image)?;
+        let keep = (self.checks == 0).then_some(&mut self.bump);
+        let tables = self.tables.get_mut(image)?;
+        let sections = tables.sections(|| self.images.open(image), keep)?;
+        Some((sections, bias))
     }
 
     /// Reads the tables of all images.
@@ -184,17 +221,30 @@ impl Code {
         if let Some(layout) = Host::returns_by(&self.images.code_after(pc)) {
             return Rule::new::<Host>(layout);
         }
-        let sign = MOST_BYTES.into_iter().find_map(|most| {
+        let image = self.images.image_at(pc.wrapping_sub(1))?;
+        let generated = self.images.is_generated(image);
+        let (place, sign) = MOST_BYTES.into_iter().find_map(|most| {
             let code = self.images.code_before(pc, most)?;
             let len = code.len() as u64;
-            let offset = Host::keeps_link(code)?;
-            Some(pc - len + offset as u64)
+            let (offset, sign) = Host::last_sign(code, generated)?;
+            Some((pc - len + offset as u64, sign))
         })?;
-        // If an entry describes the code of the sign, another function ends in between.
-        if self.entry(sign + 1).is_some() {
+        if sign == Sign::Data || !generated && !self.is_without_entries(place, pc) {
             return None;
         }
         Rule::new::<Host>(Layout::LINK)
+    }
+
+    /// Returns `true` if the code between two addresses of a file has no entry, though others of
+    /// the file have: an assembler wrote it. Files without any are built that way, and nothing
+    /// tells where their functions end.
+    fn is_without_entries(&mut self, from: u64, to: u64) -> bool {
+        let last = to.wrapping_sub(1);
+        let end = self.sections_at(last).and_then(|(sections, bias)| {
+            let end = evaluate::last_end::<Host>(&sections, last.wrapping_sub(bias))?;
+            Some(if end == 0 { 0 } else { end.wrapping_add(bias) })
+        });
+        end.is_some_and(|end| end <= from)
     }
 
     /// Returns the rule of a function without a rule that the C run-time called. If panics abort,

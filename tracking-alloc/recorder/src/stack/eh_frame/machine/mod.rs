@@ -53,6 +53,15 @@ impl Layout {
     };
 }
 
+/// A sign of what a function uses its frame pointer for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// It points to the function's link: its caller's frame pointer and its return address.
+    Link,
+    /// It points to something else, or another function ends here.
+    Data,
+}
+
 /// The number of bits of a rule. The two lowest are its base; no rule is 0.
 pub(super) const RULE_BITS: u32 = 30;
 pub(super) const BASE_BITS: u32 = 2;
@@ -71,10 +80,10 @@ pub(super) trait Machine {
     /// Number of frames that need the frame pointer, among the innermost six of usual stacks.
     const USUAL_NEEDS: usize;
 
-    /// Looks for the last sign in `code`, which ends inside of a function, that the function keeps
-    /// a link: its caller's frame pointer and its return address, to which its own frame pointer
-    /// points. Returns the offset of the sign.
-    fn keeps_link(code: &[u8]) -> Option<usize>;
+    /// Looks for the last sign in `code`, which ends inside of a function, of what the function
+    /// uses its frame pointer for. Returns the offset of the sign. Without `generated`, the code
+    /// comes from a file, and its compiler may have used the register for anything.
+    fn last_sign(code: &[u8], generated: bool) -> Option<(usize, Sign)>;
 
     /// Returns the frame of a function that returns by the first instructions of `code`, which
     /// follow a call.
