@@ -29,11 +29,15 @@ const LATER: u32 = 20;
 const MOST_FIRST: usize = 4;
 
 /// Functions that hold a lock of malloc.
-const LOCKING: [&str; 11] = [
+const LOCKING: [&str; 15] = [
     "malloc",
     "calloc",
     "realloc",
+    "reallocarray",
     "free",
+    "cfree",
+    "free_sized",
+    "free_aligned_sized",
     "memalign",
     "aligned_alloc",
     "posix_memalign",
@@ -52,6 +56,8 @@ pub(crate) struct Places {
     allocators: Vec<Range<u64>>,
     /// The functions of malloc, of all these files.
     locking: Vec<Range<u64>>,
+    /// Our own library: its hooks have names that are not exported, and wait inside.
+    ours: Vec<Range<u64>>,
 }
 
 impl Places {
@@ -61,6 +67,9 @@ impl Places {
             if file.is_loader() {
                 places.loader = file.range;
                 continue;
+            }
+            if file.is_ours() {
+                places.ours.push(file.range.clone());
             }
             let Some(image) = Image::at(program, file.range.start) else {
                 continue;
@@ -87,10 +96,14 @@ impl Places {
         self.locking.iter().any(|of| of.contains(&code))
     }
 
-    /// Returns `true` if a thread that waits may hold no lock of malloc.
+    fn in_ours(&self, code: u64) -> bool {
+        self.ours.iter().any(|of| of.contains(&code))
+    }
+
+    /// Returns `true` if a thread that waits holds no lock of malloc and of our recorder.
     fn may_wait(&self, walked: &Walked) -> bool {
         // A signal may have interrupted malloc, and the handler may wait.
-        let is_inside = |code: &u64| self.in_malloc(*code);
+        let is_inside = |code: &u64| self.in_malloc(*code) || self.in_ours(*code);
         !walked.has_signal && !walked.code.iter().any(is_inside)
     }
 
@@ -274,13 +287,18 @@ impl Waiting {
         let is_known =
             GO_ON.contains(&self.number) || look >= LATE && BEGIN_AGAIN.contains(&self.number);
         let is_lock = self.number == libc::SYS_futex && self.second & 0x7f != WAIT_BITSET;
-        is_known && !is_lock && !places.in_loader(self.code)
+        let is_inside = places.in_loader(self.code) || places.in_ours(self.code);
+        is_known && !is_lock && !is_inside
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::LoadedFile;
+    use heapglass_limits::Command;
+    use std::io::{Read, Write};
+    use std::process::Stdio;
 
     fn places() -> Places {
         Places {
@@ -288,6 +306,7 @@ mod tests {
             libc: 200..300,
             allocators: vec![300..350, 350..400],
             locking: vec![210..220, 310..320],
+            ours: vec![350..400],
         }
     }
 
@@ -329,7 +348,62 @@ mod tests {
         assert!(places().may_wait(&signal) && places().may_wait(&Walked::default()));
         assert!(!places().may_wait(&walked(&[230, 215, 1])));
         assert!(!places().may_wait(&walked(&[230, 315, 1])));
+        // Our own hook under a name that is not exported. Other allocators may wait elsewhere.
+        assert!(!places().may_wait(&walked(&[230, 360, 1])));
+        assert!(places().may_wait(&walked(&[230, 340, 1])));
         signal.has_signal = true;
         assert!(!places().may_wait(&signal));
+        let waits = |code| Waiting {
+            number: libc::SYS_ppoll,
+            second: 0,
+            code,
+        };
+        // Without a walk, the code that waits tells it.
+        assert!(waits(230).is_safe(&places(), 0) && !waits(360).is_safe(&places(), 0));
+    }
+
+    /// A program with a library that was linked in some way.
+    fn loads(name: &str, flag: &str) -> Option<(Places, LoadedFile)> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (from, to) = (folder.path().join("a.c"), folder.path().join(name));
+        fs::write(&from, "int answer(void) { return 42; }").expect("written");
+        let mut compiler = Command::new("cc");
+        let flags = ["-shared", "-fPIC", flag, "-o"];
+        let status = compiler.args(flags).arg(&to).arg(&from).status();
+        assert!(status.expect("a C compiler").success());
+        // It writes when everything is loaded.
+        let mut child = Command::new("cat")
+            .env("LD_PRELOAD", &to)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut input = child.stdin.take().expect("a pipe");
+        input.write_all(b".").expect("it lives");
+        let mut output = child.stdout.take().expect("a pipe");
+        output.read_exact(&mut [0]).expect("it lives");
+        let process = child.id();
+        let status = Status::of(process, process).expect("a status");
+        let program = match Program::open(process, &status) {
+            Ok(program) => program,
+            Err(error) => {
+                let _ = writeln!(std::io::stderr(), "skipped: places of {name}: {error}");
+                return None;
+            }
+        };
+        let loaded = program.loaded();
+        let places = Places::of(&program);
+        drop(input);
+        child.wait().expect("it ends");
+        let file = loaded.into_iter().find(|file| file.name == name);
+        Some((places, file.expect("the library")))
+    }
+
+    #[test]
+    fn no_thread_waits_inside_our_library() {
+        let Some((places, file)) = loads("libheapglass_preload.so", "-O1") else {
+            return;
+        };
+        assert_eq!(places.ours, [file.range]);
     }
 }

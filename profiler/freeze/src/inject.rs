@@ -8,7 +8,7 @@ use crate::choice::{Choice, Places};
 use crate::error::Error;
 use crate::filters;
 use crate::image::Image;
-use crate::program::{LoadedFile, Program};
+use crate::program::{LIBRARY, LoadedFile, Program};
 use crate::refusals;
 use crate::replace;
 use crate::settings::{Answer, Caution, Settings};
@@ -32,9 +32,6 @@ const OLD: u64 = 0x8000_0000;
 
 /// The answer of the library while another thread of the program is in such a call.
 const BUSY: i32 = 6;
-
-/// The start of the name of the library's file.
-const LIBRARY: &str = "libheapglass_preload";
 
 /// A request.
 #[derive(Clone, Copy, Debug)]
@@ -142,12 +139,6 @@ struct Ours {
     text: u64,
 }
 
-/// Returns `true` for the file name of the library, as a file or as memory.
-fn is_ours(name: &str) -> bool {
-    let name = name.strip_prefix("memfd:").unwrap_or(name);
-    name.starts_with(LIBRARY)
-}
-
 impl Libraries {
     fn of(program: &Program) -> Result<Libraries, Error> {
         let loaded = program.loaded();
@@ -180,7 +171,7 @@ impl Ours {
     /// or something else.
     fn among(program: &Program, loaded: &[LoadedFile]) -> Result<Option<Ours>, Error> {
         let mut is_named = false;
-        for file in loaded.iter().filter(|of| is_ours(&of.name)) {
+        for file in loaded.iter().filter(|of| of.is_ours()) {
             is_named = true;
             let Some(image) = Image::at(program, file.range.start) else {
                 continue;
