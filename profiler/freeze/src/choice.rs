@@ -28,8 +28,8 @@ const LATER: u32 = 20;
 /// Functions of libc around those of the program: the first ones of a thread.
 const MOST_FIRST: usize = 4;
 
-/// Functions that hold a lock of malloc.
-const LOCKING: [&str; 15] = [
+/// Functions that hold a lock of malloc, some of them while they write.
+const LOCKING: [&str; 18] = [
     "malloc",
     "calloc",
     "realloc",
@@ -44,7 +44,10 @@ const LOCKING: [&str; 15] = [
     "valloc",
     "pvalloc",
     "malloc_trim",
+    "mallinfo",
     "mallinfo2",
+    "malloc_info",
+    "malloc_stats",
 ];
 
 /// The code in which a thread must not be.
@@ -397,6 +400,23 @@ mod tests {
         child.wait().expect("it ends");
         let file = loaded.into_iter().find(|file| file.name == name);
         Some((places, file.expect("the library")))
+    }
+
+    #[test]
+    fn functions_of_libc_that_print_or_count_blocks_hold_a_lock() {
+        let status = Status::of(std::process::id(), std::process::id()).expect("a status");
+        let own = Program::open(std::process::id(), &status).expect("this process");
+        let places = Places::of(&own);
+        let loaded = own.loaded();
+        let libc = loaded.iter().find(|file| file.is_libc()).expect("glibc");
+        let libc = Image::at(&own, libc.range.start).expect("an image");
+        // `malloc_stats` writes to a pipe that may be full.
+        for name in ["malloc_stats", "malloc_info", "malloc_trim", "mallinfo"] {
+            let code = libc.function(name).expect(name);
+            assert!(!places.may_wait(&walked(&[code, 1])), "{name}");
+        }
+        let other = libc.function("fflush").expect("fflush");
+        assert!(places.may_wait(&walked(&[other, 1])));
     }
 
     #[test]
