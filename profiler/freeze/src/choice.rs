@@ -55,7 +55,7 @@ const LOCKING: [&str; 18] = [
 pub(crate) struct Places {
     loader: Range<u64>,
     libc: Range<u64>,
-    /// Other files with a `malloc`.
+    /// Other files with a `malloc`, or with functions that cannot be read.
     allocators: Vec<Range<u64>>,
     /// The functions of malloc, of all these files.
     locking: Vec<Range<u64>>,
@@ -75,6 +75,8 @@ impl Places {
                 places.ours.push(file.range.clone());
             }
             let Some(image) = Image::at(program, file.range.start) else {
+                // It may have a malloc all the same, for example if it has no `DT_GNU_HASH`.
+                places.allocators.push(file.range);
                 continue;
             };
             if image.function("malloc").is_none() {
@@ -425,5 +427,18 @@ mod tests {
             return;
         };
         assert_eq!(places.ours, [file.range]);
+    }
+
+    #[test]
+    fn no_thread_computes_in_a_library_whose_functions_cannot_be_read() {
+        for (flag, is_unread) in [
+            ("-Wl,--hash-style=sysv", true),
+            ("-Wl,--hash-style=gnu", false),
+        ] {
+            let Some((places, file)) = loads("libother.so", flag) else {
+                return;
+            };
+            assert_eq!(places.allocators.contains(&file.range), is_unread, "{flag}");
+        }
     }
 }
