@@ -14,14 +14,22 @@ use std::time::{Duration, Instant};
 /// is a handler for the signal.
 const INTERRUPTED: i64 = -libc::EINTR as i64;
 const BEGINS_AGAIN: i64 = -514;
-/// Calls that return `EINTR` after any stop although no signal came (signal(7)). None of them has
-/// done anything then, so they can begin again.
-const INTERRUPTED_BY_STOPS: [i64; 12] = [
+/// Calls that return `EINTR` after any stop although no signal came (signal(7)), those of sockets if
+/// these have a time limit. None of them has done anything then, so they can begin again: a call that
+/// has sent or received a part returns that part.
+const INTERRUPTED_BY_STOPS: [i64; 20] = [
     libc::SYS_read,
+    libc::SYS_readv,
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+    libc::SYS_sendmmsg,
     libc::SYS_accept,
     libc::SYS_accept4,
     libc::SYS_recvfrom,
     libc::SYS_recvmsg,
+    libc::SYS_recvmmsg,
     libc::SYS_epoll_wait,
     libc::SYS_epoll_pwait,
     libc::SYS_epoll_pwait2,
@@ -29,6 +37,7 @@ const INTERRUPTED_BY_STOPS: [i64; 12] = [
     libc::SYS_semtimedop,
     libc::SYS_rt_sigtimedwait,
     libc::SYS_io_getevents,
+    libc::SYS_io_uring_enter,
 ];
 
 /// Threads that are stopped. They go on when this is dropped.

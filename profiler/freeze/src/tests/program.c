@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -49,6 +50,25 @@ static int keeps_registers(unsigned long seed) {
     return low == seed && memcmp(in, out, sizeof in) == 0;
 }
 
+/* Receives from an empty socket or sends to a full one, in the ways that have the socket's time limit. */
+static long wait_for_socket(int socket, unsigned long round) {
+    int word = 0;
+    struct iovec part = {&word, sizeof word};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    struct mmsghdr messages = {message};
+    switch (round % 9) {
+    case 0: return recv(socket, &word, 1, 0);
+    case 1: return recvmsg(socket, &message, 0);
+    case 2: return recvmmsg(socket, &messages, 1, 0, 0);
+    case 3: return readv(socket, &part, 1);
+    case 4: return send(socket, &word, 1, 0);
+    case 5: return sendmsg(socket, &message, 0);
+    case 6: return sendmmsg(socket, &messages, 1, 0);
+    case 7: return write(socket, &word, 1);
+    default: return writev(socket, &part, 1);
+    }
+}
+
 static void *work(void *number) {
     long n = (long)number;
     struct timespec short_time = {0, 3000000};
@@ -61,6 +81,8 @@ static void *work(void *number) {
     sigaddset(&usr1, SIGUSR1);
     socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
     setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &time_limit, sizeof time_limit);
+    setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &time_limit, sizeof time_limit);
+    while (send(pair[0], &word, 1, MSG_DONTWAIT) == 1) {}
     none.fd = pair[0];
     none.events = POLLIN;
     /* Signals are for the first thread. */
@@ -71,7 +93,7 @@ static void *work(void *number) {
         case 1: check(nanosleep(&short_time, 0)); break;
         case 2: check(epoll_wait(many, &event, 1, 3)); break;
         case 3: check(sigtimedwait(&usr1, 0, &short_time)); break;
-        case 4: check(recv(pair[0], &word, 1, 0)); break;
+        case 4: check(wait_for_socket(pair[0], round)); break;
         case 5: check(poll(&none, 1, 3)); break;
         case 6: if (!keeps_registers(round * 0x9e3779b97f4a7c15ul)) __sync_fetch_and_add(&wrong, 1); break;
         case 7: free(malloc(round % 5000)); break;
