@@ -13,7 +13,7 @@ use crate::image::Image;
 use crate::program::Program;
 use crate::refusals::Status;
 use crate::settings::{Registers, Walked};
-use crate::threads::{self, Stopped};
+use crate::threads::{self, Restless, Stopped};
 use std::fs;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -145,11 +145,11 @@ pub(crate) struct Choice<'a> {
 
 impl Choice<'_> {
     /// Stops a thread. Returns when it was stopped.
-    pub(crate) fn make(&self) -> Result<(Stopped, Instant), Error> {
+    pub(crate) fn make(&self, restless: &mut Restless) -> Result<(Stopped, Instant), Error> {
         let end = Instant::now() + SEARCH;
         let mut why = "they wait for a lock, or in a call that malloc may make";
-        let mut restless = Vec::new();
         for look in 0.. {
+            restless.let_go();
             let mut seen = threads::ids(self.program.process)?;
             // The first thread is the least likely one to end.
             seen.sort_unstable();
@@ -159,18 +159,14 @@ impl Choice<'_> {
                     Some(Activity::Computes) => look >= LATE,
                     None => false,
                 };
-                if !may_be || restless.contains(&id) {
+                if !may_be || restless.contains(id) {
                     continue;
                 }
                 let begun = Instant::now();
-                let stopped = match Stopped::one(id, self.program, self.status, begun + PATIENCE) {
+                let end_of_one = begun + PATIENCE;
+                let stopped = match restless.stop(id, self.program, self.status, end_of_one) {
                     Ok(Some(stopped)) => stopped,
-                    Ok(None) => continue,
-                    // The kernel stops it later, and lets it go when this thread ends.
-                    Err(Error::Restless { .. }) => {
-                        restless.push(id);
-                        continue;
-                    }
+                    Ok(None) | Err(Error::Restless { .. }) => continue,
                     Err(error) => return Err(error),
                 };
                 match self.refuses(&stopped.threads[0].words, look) {
@@ -311,7 +307,7 @@ mod tests {
             libc: 200..300,
             allocators: vec![300..350, 350..400],
             locking: vec![210..220, 310..320],
-            ours: vec![350..400],
+            ours: vec![350..380, 380..400],
         }
     }
 

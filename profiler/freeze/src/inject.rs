@@ -12,6 +12,7 @@ use crate::program::{LIBRARY, LoadedFile, Program};
 use crate::refusals;
 use crate::replace;
 use crate::settings::{Answer, Caution, Settings};
+use crate::threads::Restless;
 use std::fs;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
@@ -77,8 +78,9 @@ pub(crate) fn inject(
         places: Places::of(&program),
         walk: caution.walk,
     };
-    let (stopped, begun) = choice.make()?;
-    let mut calls = Calls::begin(&program, &status, &stopped, at)?;
+    let mut restless = Restless::default();
+    let (stopped, begun) = choice.make(&mut restless)?;
+    let mut calls = Calls::begin(&program, &status, &stopped, restless, at)?;
     let outcome = request_by(&mut calls, &libraries, request, needs_memory);
     let thread = calls.thread().cast_unsigned();
     calls.end();

@@ -8,6 +8,7 @@ use crate::ptrace::{self, Event, Words};
 use crate::refusals::{self, Status};
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::time::{Duration, Instant};
 
 /// Results of system calls: one that a signal interrupted, and one that begins again unless there
@@ -139,11 +140,7 @@ impl Stopped {
                 }
             }
         }
-        let mut words = ptrace::registers(id).map_err(failed)?;
-        if is_interrupted_by_us(&words) {
-            words[RAX] = BEGINS_AGAIN.cast_unsigned();
-            ptrace::set_registers(id, &words).map_err(failed)?;
-        }
+        let words = begin_again(id).map_err(failed)?;
         self.threads.push(StoppedThread { id, words });
         Ok(())
     }
@@ -158,7 +155,7 @@ impl Stopped {
         for thread in self.threads.drain(..) {
             // An error means that it was killed. What cannot be detached here is when the tracer
             // ends.
-            let _ = ptrace::detach(thread.id);
+            let _ = ptrace::detach(thread.id, 0);
         }
     }
 }
@@ -167,6 +164,61 @@ impl Drop for Stopped {
     fn drop(&mut self) {
         self.let_go();
     }
+}
+
+/// Threads that did not stop in time. They stop as soon as the kernel lets them, and would stay
+/// stopped until the tracer ends: somebody must look after them again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Restless {
+    ids: Vec<i32>,
+}
+
+impl Restless {
+    /// Stops one thread, until `end` at the latest, and keeps it if it does not stop. Returns `None`
+    /// if it ends.
+    pub(crate) fn stop(
+        &mut self,
+        id: i32,
+        program: &Program,
+        status: &Status,
+        end: Instant,
+    ) -> Result<Option<Stopped>, Error> {
+        let stopped = Stopped::one(id, program, status, end);
+        if stopped.is_err() {
+            self.ids.push(id);
+        }
+        stopped
+    }
+
+    pub(crate) fn contains(&self, id: i32) -> bool {
+        self.ids.contains(&id)
+    }
+
+    /// Lets those threads go on that have stopped since.
+    pub(crate) fn let_go(&mut self) {
+        self.ids.retain(|id| {
+            let signal = match ptrace::wait_until(*id, Instant::now()) {
+                Ok(None) => return true,
+                Ok(Some(Event::Signal(signal))) => signal,
+                Ok(Some(Event::Ended)) | Err(_) => return false,
+                Ok(Some(_)) => 0,
+            };
+            // An error means that it was killed.
+            let _ = begin_again(*id).and_then(|_| ptrace::detach(*id, signal));
+            false
+        });
+    }
+}
+
+/// Makes a thread that is stopped begin its system call again if only our stop has interrupted it.
+/// Returns its registers.
+fn begin_again(id: i32) -> io::Result<Words> {
+    let mut words = ptrace::registers(id)?;
+    if is_interrupted_by_us(&words) {
+        words[RAX] = BEGINS_AGAIN.cast_unsigned();
+        ptrace::set_registers(id, &words)?;
+    }
+    Ok(words)
 }
 
 /// Returns `true` if a system call returns `EINTR` because of our stop, or for a signal that has not

@@ -103,6 +103,15 @@ static void *work(void *number) {
     return 0;
 }
 
+/* Waits, as nobody can stop it, until its child is killed. */
+static void *wait_for_child(void *none) {
+    if (vfork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        for (;;) pause();
+    }
+    return 0;
+}
+
 /* Forbids two system calls: the program is killed for them, or they fail. */
 static void forbid(long first, long second, unsigned action) {
     struct sock_filter code[] = {
@@ -161,6 +170,7 @@ int main(int count, char **words) {
     sigaction(SIGCHLD, &action, 0);
     sigaction(SIGRTMIN, &action, 0);
     for (long n = 0; n < threads; n++) pthread_create(&thread, 0, work, (void *)n);
+    if (strcmp(kind, "vfork") == 0) pthread_create(&thread, 0, wait_for_child, 0);
     if (strcmp(kind, "seccomp") == 0) forbid(SYS_clone, SYS_wait4, SECCOMP_RET_KILL_PROCESS);
     if (strcmp(kind, "killing") == 0) forbid(SYS_fallocate, SYS_wait4, SECCOMP_RET_KILL_PROCESS);
     if (strcmp(kind, "refusing") == 0) forbid(SYS_openat, SYS_open, SECCOMP_RET_ERRNO | EPERM);
