@@ -1,5 +1,5 @@
-//! Filters of system calls (seccomp) of a process: which of the calls that a recording needs would
-//! kill the program, or fail.
+//! Filters of system calls (seccomp) of a process: which of the calls that a recording or its end
+//! needs would kill the program, or fail.
 //!
 //! Each container of Docker has a filter, so to have one is no reason to refuse. The kernel tells
 //! administrators the code of the filters, which is run here for each call.
@@ -44,37 +44,83 @@ impl Action {
     }
 }
 
-/// A system call of a recording.
+/// The purpose for which a program is made to call functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A recording begins. `needs_memory` if the library is loaded from memory.
+    Attach { needs_memory: bool },
+    /// A recording is finished.
+    Detach,
+}
+
+impl Purpose {
+    /// Returns the calls that are made, with the arguments that filters look at.
+    fn calls(self) -> Vec<Call> {
+        match self {
+            Purpose::Attach { needs_memory } => calls_of_recording(needs_memory),
+            Purpose::Detach => calls_of_end(),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Purpose::Attach { .. } => "a recording",
+            Purpose::Detach => "detach",
+        }
+    }
+
+    fn forbidden(self, why: String) -> Error {
+        match self {
+            Purpose::Attach { .. } => Error::Sandboxed(why),
+            Purpose::Detach => Error::StaysAttached(why),
+        }
+    }
+
+    fn unknown(self, error: io::Error) -> Error {
+        let calls = match self {
+            Purpose::Attach { .. } => "memfd_create, mmap, mprotect, openat, fallocate and madvise",
+            Purpose::Detach => {
+                "mmap, munmap, ppoll, membarrier, mprotect, madvise, and openat for reading"
+            }
+        };
+        Error::UnknownFilter { calls, error }
+    }
+}
+
+/// A system call that the program is made to make.
 struct Call {
     name: &'static str,
     number: i64,
     arguments: [u64; 6],
-    /// Nothing is recorded if it fails.
+    /// The purpose is missed if it fails. Otherwise it may fail, but must not kill.
     is_needed: bool,
 }
 
-/// Returns the calls of the loader and of the recorder, with the arguments that filters look at.
-fn calls(needs_memory: bool) -> Vec<Call> {
-    const CODE: u64 = (libc::PROT_READ | libc::PROT_EXEC) as u64;
-    const DATA: u64 = (libc::PROT_READ | libc::PROT_WRITE) as u64;
-    const OWN: u64 = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64;
+const CODE: u64 = (libc::PROT_READ | libc::PROT_EXEC) as u64;
+const DATA: u64 = (libc::PROT_READ | libc::PROT_WRITE) as u64;
+const OWN: u64 = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64;
+const READ: u64 = libc::O_CLOEXEC as u64;
+const HERE: u64 = libc::AT_FDCWD as u64;
+
+macro_rules! calls {
+    ($is_needed:literal: $($name:ident($($argument:expr),*);)*) => {
+        [$({
+            let mut arguments = [0; 6];
+            let given: &[u64] = &[$($argument),*];
+            arguments[..given.len()].copy_from_slice(given);
+            Call {
+                name: stringify!($name),
+                number: numbers::$name,
+                arguments,
+                is_needed: $is_needed,
+            }
+        }),*]
+    };
+}
+
+/// Returns the calls of the loader and of the recorder.
+fn calls_of_recording(needs_memory: bool) -> Vec<Call> {
     const OPEN: u64 = (libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC) as u64;
-    let here = i64::from(libc::AT_FDCWD).cast_unsigned();
-    macro_rules! calls {
-        ($is_needed:literal: $($name:ident($($argument:expr),*);)*) => {
-            [$({
-                let mut arguments = [0; 6];
-                let given: &[u64] = &[$($argument),*];
-                arguments[..given.len()].copy_from_slice(given);
-                Call {
-                    name: stringify!($name),
-                    number: numbers::$name,
-                    arguments,
-                    is_needed: $is_needed,
-                }
-            }),*]
-        };
-    }
     let needed = calls! { true:
         mmap(0, 4096, CODE, OWN, u64::MAX);
         mmap(0, 4096, CODE, libc::MAP_PRIVATE as u64, 3);
@@ -83,8 +129,8 @@ fn calls(needs_memory: bool) -> Vec<Call> {
         munmap(0, 4096);
         mprotect(0, 4096, DATA);
         mprotect(0, 4096, libc::PROT_READ as u64);
-        openat(here, 0, libc::O_CLOEXEC as u64);
-        openat(here, 0, OPEN, 0o600);
+        openat(HERE, 0, READ);
+        openat(HERE, 0, OPEN, 0o600);
         read(3);
         pread64(3);
         newfstatat(3);
@@ -106,7 +152,7 @@ fn calls(needs_memory: bool) -> Vec<Call> {
         getcwd();
         prctl(libc::PR_GET_NAME as u64);
         prlimit64();
-        readlinkat(here);
+        readlinkat(HERE);
         fstatfs(3);
         ftruncate(3);
         pwrite64(3);
@@ -122,6 +168,39 @@ fn calls(needs_memory: bool) -> Vec<Call> {
     let memory = calls! { true: memfd_create(0, libc::MFD_CLOEXEC.into()); };
     let memory = memory.into_iter().filter(|_| needs_memory);
     needed.into_iter().chain(others).chain(memory).collect()
+}
+
+/// Returns the calls that finish a recording, and direct the calls of the program back. The file may
+/// grow once more. The recording and the program are right without what a filter refuses of that.
+fn calls_of_end() -> Vec<Call> {
+    let needed = calls! { true:
+        mmap(0, 4096, CODE, OWN, u64::MAX);
+        mmap(0, 4096, DATA, OWN, u64::MAX);
+        munmap(0, 4096);
+        ppoll();
+        rt_sigreturn();
+    };
+    let others = calls! { false:
+        rt_sigprocmask();
+        futex();
+        sched_yield();
+        clock_gettime();
+        getpid();
+        gettid();
+        membarrier();
+        openat(HERE, 0, READ);
+        pread64(3);
+        close(3);
+        mprotect(0, 4096, DATA);
+        mprotect(0, 4096, libc::PROT_READ as u64);
+        madvise(0, 4096, libc::MADV_POPULATE_WRITE as u64);
+        openat(HERE, 0, (libc::O_RDWR | libc::O_NOFOLLOW | libc::O_CLOEXEC) as u64);
+        newfstatat(3);
+        prlimit64();
+        fallocate(3);
+        mmap(0, 4096, DATA, libc::MAP_SHARED as u64, 3);
+    };
+    needed.into_iter().chain(others).collect()
 }
 
 /// The numbers of the calls, by their names.
@@ -146,15 +225,15 @@ mod numbers {
     }
 }
 
-/// Checks that no thread of a process has a filter that forbids what a recording needs: each thread
-/// has filters of its own, and each will record. `is_forced` if filters do not matter.
+/// Checks that no thread of a process has a filter that forbids what is needed: each thread has
+/// filters of its own, and each will record. `is_forced` if filters do not matter.
 pub(crate) fn check(
     program: &Program,
     status: &Status,
     is_forced: bool,
-    needs_memory: bool,
+    purpose: Purpose,
 ) -> Result<(), Error> {
-    let calls = calls(needs_memory);
+    let calls = purpose.calls();
     let mut known: Vec<Vec<Instruction>> = Vec::new();
     for id in threads::ids(program.process)? {
         // An error means that it has ended.
@@ -162,14 +241,14 @@ pub(crate) fn check(
             continue;
         };
         if let Some(why) = of_thread.forbids_calls(true) {
-            return Err(Error::Sandboxed(why.to_owned()));
+            return Err(purpose.forbidden(why.to_owned()));
         }
         if is_forced || !of_thread.has_filter() {
             continue;
         }
         if of_thread.is_strict() {
             let why = "it may make four system calls only (strict seccomp)";
-            return Err(Error::Sandboxed(why.to_owned()));
+            return Err(purpose.forbidden(why.to_owned()));
         }
         let end = Instant::now() + PATIENCE;
         let Some(stopped) = Stopped::one(id, program, status, end)? else {
@@ -177,10 +256,10 @@ pub(crate) fn check(
         };
         let filters = filters_of(id);
         drop(stopped);
-        for filter in filters.map_err(Error::UnknownFilter)? {
+        for filter in filters.map_err(|error| purpose.unknown(error))? {
             // Usually all threads have the same ones.
             if !known.contains(&filter) {
-                examine(&filter, &calls)?;
+                examine(&filter, &calls, purpose)?;
                 known.push(filter);
             }
         }
@@ -200,7 +279,8 @@ fn filters_of(thread: i32) -> io::Result<Vec<Vec<Instruction>>> {
     Err(io::ErrorKind::QuotaExceeded.into())
 }
 
-fn examine(filter: &[Instruction], calls: &[Call]) -> Result<(), Error> {
+fn examine(filter: &[Instruction], calls: &[Call], purpose: Purpose) -> Result<(), Error> {
+    let needs_it = format!("which {} needs", purpose.name());
     for call in calls {
         let name = call.name;
         let action = run(filter, &data(call.number, &call.arguments)).map(Action::of);
@@ -208,15 +288,13 @@ fn examine(filter: &[Instruction], calls: &[Call]) -> Result<(), Error> {
             Some(Action::Allows) => continue,
             Some(Action::Refuses) if !call.is_needed => continue,
             Some(Action::Refuses) => {
-                format!(
-                    "its filter of system calls (seccomp) refuses {name}, which a recording needs"
-                )
+                format!("its filter of system calls (seccomp) refuses {name}, {needs_it}")
             }
-            Some(Action::Kills) | None => format!(
-                "its filter of system calls (seccomp) would kill it for {name}, which a recording needs"
-            ),
+            Some(Action::Kills) | None => {
+                format!("its filter of system calls (seccomp) would kill it for {name}, {needs_it}")
+            }
         };
-        return Err(Error::Sandboxed(why));
+        return Err(purpose.forbidden(why));
     }
     Ok(())
 }
@@ -327,14 +405,17 @@ mod tests {
 
     #[test]
     fn a_filter_is_run_for_each_call_with_its_arguments() {
-        let examined = |filter: &[Instruction]| examine(filter, &calls(false));
+        let of =
+            |filter: &[Instruction], purpose: Purpose| examine(filter, &purpose.calls(), purpose);
+        let attach = |needs_memory| Purpose::Attach { needs_memory };
+        let examined = |filter: &[Instruction]| of(filter, attach(false));
         let says = |filter: &[Instruction]| examined(filter).expect_err("a refusal").to_string();
         assert!(examined(&[code(RETURN, 0, 0, ALLOW)]).is_ok());
         // Calls that are not made.
         assert!(examined(&filter(libc::SYS_fork, 0, libc::SYS_fork as u32, 0)).is_ok());
         let memory = libc::SYS_memfd_create;
         assert!(examined(&filter(memory, 0, memory as u32, 0)).is_ok());
-        let with_memory = examine(&filter(memory, 0, memory as u32, 0), &calls(true));
+        let with_memory = of(&filter(memory, 0, memory as u32, 0), attach(true));
         assert!(with_memory.is_err());
         // Code in memory of its own: the third argument is at 32.
         let rights = (libc::PROT_READ | libc::PROT_EXEC) as u32;
@@ -352,6 +433,26 @@ mod tests {
         // Whoever ends without a result kills.
         assert!(examined(&[code(LOAD, 0, 0, 0)]).is_err());
         assert!(examined(&[code(LOAD, 0, 0, 200), code(RETURN, 0, 0, ALLOW)]).is_err());
+    }
+
+    #[test]
+    fn a_program_that_forbids_itself_to_open_files_can_still_be_detached_from() {
+        let purpose = Purpose::Detach;
+        let examined = |filter: &[Instruction]| examine(filter, &purpose.calls(), purpose);
+        let for_call = |number: i64, does| filter(number, 0, number as u32, does);
+        let (error, kills) = (0x0005_0001, 0x8000_0000);
+        for refused in [libc::SYS_openat, libc::SYS_fallocate, libc::SYS_mprotect] {
+            assert!(examined(&for_call(refused, error)).is_ok(), "{refused}");
+            assert!(examined(&for_call(refused, kills)).is_err(), "{refused}");
+        }
+        // Only the loader makes these, and what begins a recording.
+        for killing in [libc::SYS_read, libc::SYS_renameat2, libc::SYS_memfd_create] {
+            assert!(examined(&for_call(killing, kills)).is_ok(), "{killing}");
+        }
+        let refused = examined(&for_call(libc::SYS_mmap, error));
+        let text = refused.expect_err("a refusal").to_string();
+        let says = "refuses mmap, which detach needs; nothing was done; the recording goes on";
+        assert!(text.contains(says), "{text}");
     }
 
     #[test]

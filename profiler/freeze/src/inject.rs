@@ -6,7 +6,7 @@
 use crate::calls::Calls;
 use crate::choice::{Choice, Places};
 use crate::error::Error;
-use crate::filters;
+use crate::filters::{self, Purpose};
 use crate::image::Image;
 use crate::program::{LIBRARY, LoadedFile, Program};
 use crate::refusals;
@@ -57,18 +57,20 @@ pub(crate) fn inject(
     if matches!(request, Request::Detach) && libraries.ours.is_none() {
         return Err(Error::NotAttached);
     }
-    let needs_memory = match request {
+    let (purpose, needs_memory) = match request {
         Request::Attach(settings) => {
-            libraries.ours.is_none() && !sees_our_files(process, settings.library)
+            let needs_memory =
+                libraries.ours.is_none() && !sees_our_files(process, settings.library);
+            (Purpose::Attach { needs_memory }, needs_memory)
         }
-        Request::Detach => false,
+        Request::Detach => (Purpose::Detach, false),
     };
     // The loader opens memory by a path there. `self` is nobody there who looks from another
     // namespace.
     if needs_memory && !Path::new(&format!("/proc/{process}/root/proc/version")).exists() {
         return Err(Error::NoFolder);
     }
-    filters::check(&program, &status, caution.is_forced, needs_memory)?;
+    filters::check(&program, &status, caution.is_forced, purpose)?;
     let at = program
         .instructions()
         .ok_or(Error::NoGlibc { what: "unusual" })?;

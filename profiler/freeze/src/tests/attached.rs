@@ -179,7 +179,7 @@ fn who_cannot_be_recorded_is_left_alone() {
     ] {
         let mut program = Program::start(words);
         let error = match attach(program.id(), &settings, PLAIN) {
-            Err(error @ (Error::Forbidden(_) | Error::Yama(_) | Error::UnknownFilter(_))) => {
+            Err(error @ (Error::Forbidden(_) | Error::Yama(_) | Error::UnknownFilter { .. })) => {
                 return super::skipped(&error);
             }
             Ok(answer) => panic!("{words:?}: {answer:?}"),
@@ -209,7 +209,7 @@ fn a_program_with_a_filter_is_recorded_if_the_filter_allows_it() {
     let mut program = Program::start(&["8", "seccomp"]);
     match attach(program.id(), &settings, PLAIN) {
         Err(error @ (Error::Forbidden(_) | Error::Yama(_))) => return super::skipped(&error),
-        Err(error @ Error::UnknownFilter(_)) => {
+        Err(error @ Error::UnknownFilter { .. }) => {
             assert!(error.to_string().contains("only root"), "{error}");
             return super::skipped(&error);
         }
@@ -217,6 +217,35 @@ fn a_program_with_a_filter_is_recorded_if_the_filter_allows_it() {
     }
     assert_eq!(program.noticed(), UNDISTURBED);
     assert_eq!(detach(program.id(), PLAIN).expect("detached").code, 0);
+    assert_eq!(program.noticed(), UNDISTURBED);
+    program.finish();
+}
+
+/// The end of a recording needs less than its beginning.
+#[test]
+fn a_program_that_forbids_itself_to_open_files_can_still_be_detached_from() {
+    let Some(start) = Start::new() else {
+        return;
+    };
+    let recording = start.path("out.hg");
+    let settings = settings(&start.library, &recording, false);
+    let Some(mut program) = Start::program(&["8"]) else {
+        return;
+    };
+    assert_eq!(
+        attach(program.id(), &settings, PLAIN)
+            .expect("attached")
+            .code,
+        0
+    );
+    assert_eq!(program.forbids_itself(), UNDISTURBED);
+    match detach(program.id(), PLAIN) {
+        Err(error @ Error::UnknownFilter { .. }) => {
+            assert!(error.to_string().contains("only root"), "{error}");
+            return super::skipped(&error);
+        }
+        answer => assert_eq!(answer.expect("detached").code, 0),
+    }
     assert_eq!(program.noticed(), UNDISTURBED);
     program.finish();
 }

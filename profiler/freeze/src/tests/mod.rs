@@ -69,6 +69,12 @@ impl Program {
         self.line()
     }
 
+    /// Does the same after the program has forbidden itself to open files.
+    fn forbids_itself(&mut self) -> String {
+        self.input.write_all(b"f").expect("it lives");
+        self.line()
+    }
+
     /// Returns the processes whose parent the program is.
     fn children(&self) -> Vec<String> {
         let parent = format!(" {} ", self.id());
