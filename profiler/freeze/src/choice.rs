@@ -7,13 +7,14 @@
 //! breakpoint either: if heapglass were killed then, the next breakpoint would kill the program.
 
 use crate::PATIENCE;
+use crate::call;
 use crate::error::Error;
-use crate::frame::{ARGUMENTS, ORIGINAL_RAX, RIP};
+use crate::frame::{ARGUMENTS, Instructions, ORIGINAL_RAX, RIP};
 use crate::image::Image;
 use crate::program::Program;
 use crate::refusals::Status;
 use crate::settings::{Registers, Walked};
-use crate::threads::{self, Restless, Stopped};
+use crate::threads::{self, Restless, Stopped, StoppedThread};
 use std::fs;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -140,6 +141,7 @@ pub(crate) struct Choice<'a> {
     pub(crate) program: &'a Program,
     pub(crate) status: &'a Status,
     pub(crate) places: Places,
+    pub(crate) at: Instructions,
     pub(crate) walk: &'a (dyn Fn(&Registers) -> Walked + Sync),
 }
 
@@ -169,7 +171,7 @@ impl Choice<'_> {
                     Ok(None) | Err(Error::Restless { .. }) => continue,
                     Err(error) => return Err(error),
                 };
-                match self.refuses(&stopped.threads[0].words, look) {
+                match self.refuses(&stopped.threads[0], look) {
                     None => return Ok((stopped, begun)),
                     Some(other) => why = other,
                 }
@@ -183,7 +185,15 @@ impl Choice<'_> {
     }
 
     /// Returns the reason why a stopped thread is not used.
-    fn refuses(&self, words: &Registers, look: u32) -> Option<&'static str> {
+    fn refuses(&self, thread: &StoppedThread, look: u32) -> Option<&'static str> {
+        self.may_hold_lock(&thread.words, look).or_else(|| {
+            let is_usable = call::is_usable(thread, self.program, self.at);
+            (!is_usable).then_some(call::NO_ROOM)
+        })
+    }
+
+    /// Returns the reason why a stopped thread may hold a lock of malloc or of the loader.
+    fn may_hold_lock(&self, words: &Registers, look: u32) -> Option<&'static str> {
         if words[ORIGINAL_RAX].cast_signed() < 0 {
             let may = self.places.may_compute(&(self.walk)(words));
             let why = "each is inside malloc or libc, or its stack cannot be walked";

@@ -78,6 +78,7 @@ pub(crate) fn inject(
         program: &program,
         status: &status,
         places: Places::of(&program),
+        at,
         walk: caution.walk,
     };
     let mut restless = Restless::default();

@@ -221,6 +221,29 @@ fn a_program_with_a_filter_is_recorded_if_the_filter_allows_it() {
     program.finish();
 }
 
+/// The first thread waits on a stack in the heap, another one can make the calls.
+#[test]
+fn another_thread_makes_the_calls_if_the_first_one_is_a_coroutine() {
+    let Some(start) = Start::new() else {
+        return;
+    };
+    let recording = start.path("out.hg");
+    let settings = settings(&start.library, &recording, false);
+    let mut program = Program::start(&["2", "coroutine"]);
+    let answer = match attach(program.id(), &settings, PLAIN) {
+        Err(error @ (Error::Forbidden(_) | Error::Yama(_) | Error::UnknownFilter { .. })) => {
+            return super::skipped(&error);
+        }
+        answer => answer.expect("attached"),
+    };
+    assert_eq!(answer.code, 0, "{}", answer.text);
+    assert_ne!(answer.thread, program.id());
+    assert_eq!(program.noticed(), UNDISTURBED);
+    assert_eq!(detach(program.id(), PLAIN).expect("detached").code, 0);
+    assert_eq!(program.noticed(), UNDISTURBED);
+    program.finish();
+}
+
 /// The end of a recording needs less than its beginning.
 #[test]
 fn a_program_that_forbids_itself_to_open_files_can_still_be_detached_from() {
