@@ -14,6 +14,41 @@ const MOST_STATE: usize = 1 << 16;
 const AGAIN: i64 = -513;
 const MOST_TRIES: u32 = 64;
 
+/// The reason why no thread can make calls for us, if nothing else is known.
+pub(crate) const NO_ROOM: &str = "no thread is on a stack of its own with enough space";
+
+/// Returns `true` if a thread can make calls for us. Nothing is written for that.
+pub(crate) fn is_usable(thread: &StoppedThread, program: &Program, at: Instructions) -> bool {
+    frames_for(thread, program, at).is_some()
+}
+
+/// Returns the signals that a thread blocks and its frames, if the thread is safe to use.
+fn frames_for(
+    thread: &StoppedThread,
+    program: &Program,
+    at: Instructions,
+) -> Option<(u64, Frames)> {
+    let words = &thread.words;
+    // No system call is inside a restartable sequence.
+    if words[ORIGINAL_RAX].cast_signed() < 0 {
+        let description = ptrace::restartable_sequences(thread.id);
+        if program.is_in_sequence(words, description) {
+            return None;
+        }
+    }
+    if ptrace::dispatches_system_calls(thread.id) {
+        return None;
+    }
+    let mut state = vec![0; MOST_STATE];
+    let bytes = ptrace::extended_state(thread.id, &mut state).ok()?;
+    state.truncate(bytes);
+    let mask = ptrace::signal_mask(thread.id).ok()?;
+    let frames = frame::frames(words, mask, &state, at)?;
+    let room = program.stack_below(words);
+    let has_room = room.start <= frames.range.start && frames.range.end <= room.end;
+    has_room.then_some((mask, frames))
+}
+
 /// A thread that can make calls for us, with frames on its stack that restore it.
 #[derive(Debug)]
 pub(crate) struct Caller<'a> {
@@ -34,7 +69,7 @@ impl<'a> Caller<'a> {
         at: Instructions,
         is_forced: bool,
     ) -> Result<Caller<'a>, &'static str> {
-        let mut why = "no thread is on a stack of its own with enough space";
+        let mut why = NO_ROOM;
         for thread in &stopped.threads {
             let status = Status::of(program.process, thread.id.cast_unsigned());
             let forbidden = status
@@ -53,26 +88,7 @@ impl<'a> Caller<'a> {
 
     /// Writes the frames if the thread is safe to use.
     fn of(thread: &StoppedThread, program: &'a Program, at: Instructions) -> Option<Caller<'a>> {
-        let words = &thread.words;
-        // No system call is inside a restartable sequence.
-        if words[ORIGINAL_RAX].cast_signed() < 0 {
-            let description = ptrace::restartable_sequences(thread.id);
-            if program.is_in_sequence(words, description) {
-                return None;
-            }
-        }
-        if ptrace::dispatches_system_calls(thread.id) {
-            return None;
-        }
-        let mut state = vec![0; MOST_STATE];
-        let bytes = ptrace::extended_state(thread.id, &mut state).ok()?;
-        state.truncate(bytes);
-        let mask = ptrace::signal_mask(thread.id).ok()?;
-        let frames = frame::frames(words, mask, &state, at)?;
-        let room = program.stack_below(words);
-        if !(room.start <= frames.range.start && frames.range.end <= room.end) {
-            return None;
-        }
+        let (mask, frames) = frames_for(thread, program, at)?;
         let mut before = vec![0; frames.bytes.len()];
         program.read(frames.range.start, &mut before).ok()?;
         program.write(frames.range.start, &frames.bytes).ok()?;

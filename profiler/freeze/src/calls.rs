@@ -11,7 +11,7 @@ use crate::frame::{self, ARGUMENTS, FLAGS, Instructions, ORIGINAL_RAX, RBX, RIP,
 use crate::program::Program;
 use crate::ptrace::{self, Event, Words};
 use crate::refusals::Status;
-use crate::threads::{Stopped, StoppedThread};
+use crate::threads::{Restless, Stopped, StoppedThread};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
@@ -63,6 +63,7 @@ pub(crate) struct Calls<'a> {
     program: &'a Program,
     status: &'a Status,
     stopped: &'a Stopped,
+    restless: Restless,
     at: Instructions,
     thread: StoppedThread,
     code: u64,
@@ -87,6 +88,7 @@ impl<'a> Calls<'a> {
         program: &'a Program,
         status: &'a Status,
         stopped: &'a Stopped,
+        restless: Restless,
         at: Instructions,
     ) -> Result<Calls<'a>, Error> {
         let thread = stopped.threads[0];
@@ -101,6 +103,7 @@ impl<'a> Calls<'a> {
             program,
             status,
             stopped,
+            restless,
             at,
             thread,
             code: 0,
@@ -142,8 +145,15 @@ impl<'a> Calls<'a> {
         self.thread.id
     }
 
-    pub(crate) fn status(&self) -> &'a Status {
-        self.status
+    /// Stops another thread. Returns `None` if it ends.
+    pub(crate) fn stop_other(
+        &mut self,
+        id: i32,
+        program: &Program,
+        end: Instant,
+    ) -> Result<Option<Stopped>, Error> {
+        self.restless.let_go();
+        self.restless.stop(id, program, self.status, end)
     }
 
     /// Returns `true` if the thread could not be stopped after a call. It makes no more calls, and
@@ -290,10 +300,11 @@ impl<'a> Calls<'a> {
         Ok(result)
     }
 
-    fn until_done(&self) -> Result<(), Error> {
+    fn until_done(&mut self) -> Result<(), Error> {
         let end = Instant::now() + LONGEST;
         let thread = self.thread.id;
         loop {
+            self.restless.let_go();
             if self.word(self.data + DONE).ok_or(Error::NoProcess)? == 1 {
                 return Ok(());
             }

@@ -7,13 +7,14 @@
 //! breakpoint either: if heapglass were killed then, the next breakpoint would kill the program.
 
 use crate::PATIENCE;
+use crate::call;
 use crate::error::Error;
-use crate::frame::{ARGUMENTS, ORIGINAL_RAX, RIP};
+use crate::frame::{ARGUMENTS, Instructions, ORIGINAL_RAX, RIP};
 use crate::image::Image;
 use crate::program::Program;
 use crate::refusals::Status;
 use crate::settings::{Registers, Walked};
-use crate::threads::{self, Stopped};
+use crate::threads::{self, Restless, Stopped, StoppedThread};
 use std::fs;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -28,19 +29,26 @@ const LATER: u32 = 20;
 /// Functions of libc around those of the program: the first ones of a thread.
 const MOST_FIRST: usize = 4;
 
-/// Functions that hold a lock of malloc.
-const LOCKING: [&str; 11] = [
+/// Functions that hold a lock of malloc, some of them while they write.
+const LOCKING: [&str; 18] = [
     "malloc",
     "calloc",
     "realloc",
+    "reallocarray",
     "free",
+    "cfree",
+    "free_sized",
+    "free_aligned_sized",
     "memalign",
     "aligned_alloc",
     "posix_memalign",
     "valloc",
     "pvalloc",
     "malloc_trim",
+    "mallinfo",
     "mallinfo2",
+    "malloc_info",
+    "malloc_stats",
 ];
 
 /// The code in which a thread must not be.
@@ -48,10 +56,12 @@ const LOCKING: [&str; 11] = [
 pub(crate) struct Places {
     loader: Range<u64>,
     libc: Range<u64>,
-    /// Other files with a `malloc`.
+    /// Other files with a `malloc`, or with functions that cannot be read.
     allocators: Vec<Range<u64>>,
     /// The functions of malloc, of all these files.
     locking: Vec<Range<u64>>,
+    /// Our own library: its hooks have names that are not exported, and wait inside.
+    ours: Vec<Range<u64>>,
 }
 
 impl Places {
@@ -62,7 +72,12 @@ impl Places {
                 places.loader = file.range;
                 continue;
             }
+            if file.is_ours() {
+                places.ours.push(file.range.clone());
+            }
             let Some(image) = Image::at(program, file.range.start) else {
+                // It may have a malloc all the same, for example if it has no `DT_GNU_HASH`.
+                places.allocators.push(file.range);
                 continue;
             };
             if image.function("malloc").is_none() {
@@ -87,10 +102,14 @@ impl Places {
         self.locking.iter().any(|of| of.contains(&code))
     }
 
-    /// Returns `true` if a thread that waits may hold no lock of malloc.
+    fn in_ours(&self, code: u64) -> bool {
+        self.ours.iter().any(|of| of.contains(&code))
+    }
+
+    /// Returns `true` if a thread that waits holds no lock of malloc and of our recorder.
     fn may_wait(&self, walked: &Walked) -> bool {
         // A signal may have interrupted malloc, and the handler may wait.
-        let is_inside = |code: &u64| self.in_malloc(*code);
+        let is_inside = |code: &u64| self.in_malloc(*code) || self.in_ours(*code);
         !walked.has_signal && !walked.code.iter().any(is_inside)
     }
 
@@ -122,16 +141,17 @@ pub(crate) struct Choice<'a> {
     pub(crate) program: &'a Program,
     pub(crate) status: &'a Status,
     pub(crate) places: Places,
+    pub(crate) at: Instructions,
     pub(crate) walk: &'a (dyn Fn(&Registers) -> Walked + Sync),
 }
 
 impl Choice<'_> {
     /// Stops a thread. Returns when it was stopped.
-    pub(crate) fn make(&self) -> Result<(Stopped, Instant), Error> {
+    pub(crate) fn make(&self, restless: &mut Restless) -> Result<(Stopped, Instant), Error> {
         let end = Instant::now() + SEARCH;
         let mut why = "they wait for a lock, or in a call that malloc may make";
-        let mut restless = Vec::new();
         for look in 0.. {
+            restless.let_go();
             let mut seen = threads::ids(self.program.process)?;
             // The first thread is the least likely one to end.
             seen.sort_unstable();
@@ -141,21 +161,17 @@ impl Choice<'_> {
                     Some(Activity::Computes) => look >= LATE,
                     None => false,
                 };
-                if !may_be || restless.contains(&id) {
+                if !may_be || restless.contains(id) {
                     continue;
                 }
                 let begun = Instant::now();
-                let stopped = match Stopped::one(id, self.program, self.status, begun + PATIENCE) {
+                let end_of_one = begun + PATIENCE;
+                let stopped = match restless.stop(id, self.program, self.status, end_of_one) {
                     Ok(Some(stopped)) => stopped,
-                    Ok(None) => continue,
-                    // The kernel stops it later, and lets it go when this thread ends.
-                    Err(Error::Restless { .. }) => {
-                        restless.push(id);
-                        continue;
-                    }
+                    Ok(None) | Err(Error::Restless { .. }) => continue,
                     Err(error) => return Err(error),
                 };
-                match self.refuses(&stopped.threads[0].words, look) {
+                match self.refuses(&stopped.threads[0], look) {
                     None => return Ok((stopped, begun)),
                     Some(other) => why = other,
                 }
@@ -169,7 +185,15 @@ impl Choice<'_> {
     }
 
     /// Returns the reason why a stopped thread is not used.
-    fn refuses(&self, words: &Registers, look: u32) -> Option<&'static str> {
+    fn refuses(&self, thread: &StoppedThread, look: u32) -> Option<&'static str> {
+        self.may_hold_lock(&thread.words, look).or_else(|| {
+            let is_usable = call::is_usable(thread, self.program, self.at);
+            (!is_usable).then_some(call::NO_ROOM)
+        })
+    }
+
+    /// Returns the reason why a stopped thread may hold a lock of malloc or of the loader.
+    fn may_hold_lock(&self, words: &Registers, look: u32) -> Option<&'static str> {
         if words[ORIGINAL_RAX].cast_signed() < 0 {
             let may = self.places.may_compute(&(self.walk)(words));
             let why = "each is inside malloc or libc, or its stack cannot be walked";
@@ -274,13 +298,18 @@ impl Waiting {
         let is_known =
             GO_ON.contains(&self.number) || look >= LATE && BEGIN_AGAIN.contains(&self.number);
         let is_lock = self.number == libc::SYS_futex && self.second & 0x7f != WAIT_BITSET;
-        is_known && !is_lock && !places.in_loader(self.code)
+        let is_inside = places.in_loader(self.code) || places.in_ours(self.code);
+        is_known && !is_lock && !is_inside
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::LoadedFile;
+    use heapglass_limits::Command;
+    use std::io::{Read, Write};
+    use std::process::Stdio;
 
     fn places() -> Places {
         Places {
@@ -288,6 +317,7 @@ mod tests {
             libc: 200..300,
             allocators: vec![300..350, 350..400],
             locking: vec![210..220, 310..320],
+            ours: vec![350..380, 380..400],
         }
     }
 
@@ -329,7 +359,92 @@ mod tests {
         assert!(places().may_wait(&signal) && places().may_wait(&Walked::default()));
         assert!(!places().may_wait(&walked(&[230, 215, 1])));
         assert!(!places().may_wait(&walked(&[230, 315, 1])));
+        // Our own hook under a name that is not exported. Other allocators may wait elsewhere.
+        assert!(!places().may_wait(&walked(&[230, 360, 1])));
+        assert!(places().may_wait(&walked(&[230, 340, 1])));
         signal.has_signal = true;
         assert!(!places().may_wait(&signal));
+        let waits = |code| Waiting {
+            number: libc::SYS_ppoll,
+            second: 0,
+            code,
+        };
+        // Without a walk, the code that waits tells it.
+        assert!(waits(230).is_safe(&places(), 0) && !waits(360).is_safe(&places(), 0));
+    }
+
+    /// A program with a library that was linked in some way.
+    fn loads(name: &str, flag: &str) -> Option<(Places, LoadedFile)> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (from, to) = (folder.path().join("a.c"), folder.path().join(name));
+        fs::write(&from, "int answer(void) { return 42; }").expect("written");
+        let mut compiler = Command::new("cc");
+        let flags = ["-shared", "-fPIC", flag, "-o"];
+        let status = compiler.args(flags).arg(&to).arg(&from).status();
+        assert!(status.expect("a C compiler").success());
+        // It writes when everything is loaded.
+        let mut child = Command::new("cat")
+            .env("LD_PRELOAD", &to)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut input = child.stdin.take().expect("a pipe");
+        input.write_all(b".").expect("it lives");
+        let mut output = child.stdout.take().expect("a pipe");
+        output.read_exact(&mut [0]).expect("it lives");
+        let process = child.id();
+        let status = Status::of(process, process).expect("a status");
+        let program = match Program::open(process, &status) {
+            Ok(program) => program,
+            Err(error) => {
+                let _ = writeln!(std::io::stderr(), "skipped: places of {name}: {error}");
+                return None;
+            }
+        };
+        let loaded = program.loaded();
+        let places = Places::of(&program);
+        drop(input);
+        child.wait().expect("it ends");
+        let file = loaded.into_iter().find(|file| file.name == name);
+        Some((places, file.expect("the library")))
+    }
+
+    #[test]
+    fn functions_of_libc_that_print_or_count_blocks_hold_a_lock() {
+        let status = Status::of(std::process::id(), std::process::id()).expect("a status");
+        let own = Program::open(std::process::id(), &status).expect("this process");
+        let places = Places::of(&own);
+        let loaded = own.loaded();
+        let libc = loaded.iter().find(|file| file.is_libc()).expect("glibc");
+        let libc = Image::at(&own, libc.range.start).expect("an image");
+        // `malloc_stats` writes to a pipe that may be full.
+        for name in ["malloc_stats", "malloc_info", "malloc_trim", "mallinfo"] {
+            let code = libc.function(name).expect(name);
+            assert!(!places.may_wait(&walked(&[code, 1])), "{name}");
+        }
+        let other = libc.function("fflush").expect("fflush");
+        assert!(places.may_wait(&walked(&[other, 1])));
+    }
+
+    #[test]
+    fn no_thread_waits_inside_our_library() {
+        let Some((places, file)) = loads("libheapglass_preload.so", "-O1") else {
+            return;
+        };
+        assert_eq!(places.ours, [file.range]);
+    }
+
+    #[test]
+    fn no_thread_computes_in_a_library_whose_functions_cannot_be_read() {
+        for (flag, is_unread) in [
+            ("-Wl,--hash-style=sysv", true),
+            ("-Wl,--hash-style=gnu", false),
+        ] {
+            let Some((places, file)) = loads("libother.so", flag) else {
+                return;
+            };
+            assert_eq!(places.allocators.contains(&file.range), is_unread, "{flag}");
+        }
     }
 }

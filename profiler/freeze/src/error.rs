@@ -56,8 +56,15 @@ pub enum Error {
     },
     /// A filter of system calls or a shadow stack may kill the program.
     Sandboxed(String),
+    /// The same while the program is recorded, so that it cannot be made to finish the recording.
+    StaysAttached(String),
     /// The kernel does not tell what a filter of system calls forbids.
-    UnknownFilter(io::Error),
+    UnknownFilter {
+        /// The calls that the filter must allow.
+        calls: &'static str,
+        /// The reason.
+        error: io::Error,
+    },
     /// No thread is safe to use.
     NoThread {
         /// The reason.
@@ -150,9 +157,13 @@ impl fmt::Display for Error {
                 f,
                 "{why}; nothing was done; take a snapshot instead (`heapglass snapshot PID`), or start the program without it"
             ),
-            Error::UnknownFilter(error) => write!(
+            Error::StaysAttached(why) => write!(
                 f,
-                "it has a filter of system calls (seccomp), and only root may read whether that would kill it ({error}); nothing was done; run heapglass as root, or use --force if the filter allows memfd_create, mmap, mprotect, openat, fallocate and madvise"
+                "{why}; nothing was done; the recording goes on, and is finished when the program exits"
+            ),
+            Error::UnknownFilter { calls, error } => write!(
+                f,
+                "it has a filter of system calls (seccomp), and only root may read whether that would kill it ({error}); nothing was done; run heapglass as root, or use --force if the filter allows {calls}"
             ),
             Error::NoThread { why } => write!(
                 f,

@@ -6,12 +6,13 @@
 use crate::calls::Calls;
 use crate::choice::{Choice, Places};
 use crate::error::Error;
-use crate::filters;
+use crate::filters::{self, Purpose};
 use crate::image::Image;
-use crate::program::{LoadedFile, Program};
+use crate::program::{LIBRARY, LoadedFile, Program};
 use crate::refusals;
 use crate::replace;
 use crate::settings::{Answer, Caution, Settings};
+use crate::threads::Restless;
 use std::fs;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
@@ -32,9 +33,6 @@ const OLD: u64 = 0x8000_0000;
 
 /// The answer of the library while another thread of the program is in such a call.
 const BUSY: i32 = 6;
-
-/// The start of the name of the library's file.
-const LIBRARY: &str = "libheapglass_preload";
 
 /// A request.
 #[derive(Clone, Copy, Debug)]
@@ -59,18 +57,20 @@ pub(crate) fn inject(
     if matches!(request, Request::Detach) && libraries.ours.is_none() {
         return Err(Error::NotAttached);
     }
-    let needs_memory = match request {
+    let (purpose, needs_memory) = match request {
         Request::Attach(settings) => {
-            libraries.ours.is_none() && !sees_our_files(process, settings.library)
+            let needs_memory =
+                libraries.ours.is_none() && !sees_our_files(process, settings.library);
+            (Purpose::Attach { needs_memory }, needs_memory)
         }
-        Request::Detach => false,
+        Request::Detach => (Purpose::Detach, false),
     };
     // The loader opens memory by a path there. `self` is nobody there who looks from another
     // namespace.
     if needs_memory && !Path::new(&format!("/proc/{process}/root/proc/version")).exists() {
         return Err(Error::NoFolder);
     }
-    filters::check(&program, &status, caution.is_forced, needs_memory)?;
+    filters::check(&program, &status, caution.is_forced, purpose)?;
     let at = program
         .instructions()
         .ok_or(Error::NoGlibc { what: "unusual" })?;
@@ -78,10 +78,12 @@ pub(crate) fn inject(
         program: &program,
         status: &status,
         places: Places::of(&program),
+        at,
         walk: caution.walk,
     };
-    let (stopped, begun) = choice.make()?;
-    let mut calls = Calls::begin(&program, &status, &stopped, at)?;
+    let mut restless = Restless::default();
+    let (stopped, begun) = choice.make(&mut restless)?;
+    let mut calls = Calls::begin(&program, &status, &stopped, restless, at)?;
     let outcome = request_by(&mut calls, &libraries, request, needs_memory);
     let thread = calls.thread().cast_unsigned();
     calls.end();
@@ -142,12 +144,6 @@ struct Ours {
     text: u64,
 }
 
-/// Returns `true` for the file name of the library, as a file or as memory.
-fn is_ours(name: &str) -> bool {
-    let name = name.strip_prefix("memfd:").unwrap_or(name);
-    name.starts_with(LIBRARY)
-}
-
 impl Libraries {
     fn of(program: &Program) -> Result<Libraries, Error> {
         let loaded = program.loaded();
@@ -180,7 +176,7 @@ impl Ours {
     /// or something else.
     fn among(program: &Program, loaded: &[LoadedFile]) -> Result<Option<Ours>, Error> {
         let mut is_named = false;
-        for file in loaded.iter().filter(|of| is_ours(&of.name)) {
+        for file in loaded.iter().filter(|of| of.is_ours()) {
             is_named = true;
             let Some(image) = Image::at(program, file.range.start) else {
                 continue;

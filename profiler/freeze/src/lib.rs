@@ -23,7 +23,7 @@
 //! |---|---|
 //! | The copy's end is a signal to the program (`SIGCHLD`). | It has no exit signal, and the program calls `wait4` for it, with `__WALL`. If heapglass was killed, the copy's entry in the table of processes is left until the program ends. |
 //! | A signal comes while a thread makes our call. | The thread blocks all signals meanwhile; they stay pending. |
-//! | A system call was interrupted. | Its thread stops again where the kernel begins such calls again, and gets its registers there. Calls that return `EINTR` after any stop (`epoll_wait`, `sigtimedwait`, `semop`, sockets with a time limit) begin again too; a time limit then begins anew. |
+//! | A system call was interrupted. | Its thread stops again where the kernel begins such calls again, and gets its registers there. Calls that return `EINTR` after any stop (`epoll_wait`, `sigtimedwait`, `semop`, `io_uring_enter`, sockets with a time limit) begin again too; a time limit then begins anew. |
 //! | The stack is small, or is memory of something else (coroutines). | Only a thread on the stack that the kernel or libc made for it is used, and only if there is enough space. |
 //! | A thread is inside a restartable sequence (`rseq`), has a shadow stack, or passes its system calls on to the program (Wine). | Another one is used. |
 //! | A filter of system calls kills the program for `clone`. | Under any filter nothing is called: the process is stopped while its memory is read. |

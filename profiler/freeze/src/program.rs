@@ -16,6 +16,9 @@ const SIGRETURN: &[u8] = b"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05";
 const WINDOW: u64 = 1 << 20;
 const MOST_SEARCHED: u64 = 512 << 20;
 
+/// The start of the name of the library's file.
+pub(crate) const LIBRARY: &str = "libheapglass_preload";
+
 /// A mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Mapping {
@@ -48,6 +51,12 @@ impl LoadedFile {
     /// Returns `true` for the loader of glibc.
     pub(crate) fn is_loader(&self) -> bool {
         self.name.starts_with("ld-linux") || self.name.starts_with("ld-2.")
+    }
+
+    /// Returns `true` for the file name of heapglass's library, as a file or as memory.
+    pub(crate) fn is_ours(&self) -> bool {
+        let name = self.name.strip_prefix("memfd:").unwrap_or(&self.name);
+        name.starts_with(LIBRARY)
     }
 }
 

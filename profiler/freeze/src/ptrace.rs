@@ -125,9 +125,9 @@ pub(crate) fn resume_to_system_call(thread: i32, signal: i32) -> io::Result<()> 
     request(libc::PTRACE_SYSCALL, thread, 0, signal as usize).map(drop)
 }
 
-/// Lets a thread run and ends the tracing.
-pub(crate) fn detach(thread: i32) -> io::Result<()> {
-    request(libc::PTRACE_DETACH, thread, 0, 0).map(drop)
+/// Lets a thread run, with a signal or 0, and ends the tracing.
+pub(crate) fn detach(thread: i32, signal: i32) -> io::Result<()> {
+    request(libc::PTRACE_DETACH, thread, 0, signal as usize).map(drop)
 }
 
 pub(crate) fn registers(thread: i32) -> io::Result<Words> {

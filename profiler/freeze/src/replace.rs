@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::frame::{FS_BASE, RSP};
 use crate::program::Program;
 use crate::ptrace::{self, Words};
-use crate::threads::{self, Stopped};
+use crate::threads;
 use std::time::{Duration, Instant};
 
 /// Registers that may have the address of a function: all but the instruction pointer, flags and
@@ -36,11 +36,11 @@ pub(crate) fn addresses(calls: &mut Calls<'_>, pairs: &[[u64; 2]]) -> Result<u32
             continue;
         }
         let end_of_one = end.min(now + LONGEST_OF_ONE);
-        let stopped = match Stopped::one(id, &program, calls.status(), end_of_one) {
+        let stopped = match calls.stop_other(id, &program, end_of_one) {
             Ok(Some(stopped)) => stopped,
             // It has ended.
             Ok(None) => continue,
-            // The kernel cannot stop it.
+            // The kernel cannot stop it now. It goes on when it stops later.
             Err(_) => {
                 unchanged += 1;
                 continue;

@@ -8,20 +8,29 @@ use crate::ptrace::{self, Event, Words};
 use crate::refusals::{self, Status};
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::time::{Duration, Instant};
 
 /// Results of system calls: one that a signal interrupted, and one that begins again unless there
 /// is a handler for the signal.
 const INTERRUPTED: i64 = -libc::EINTR as i64;
 const BEGINS_AGAIN: i64 = -514;
-/// Calls that return `EINTR` after any stop although no signal came (signal(7)). None of them has
-/// done anything then, so they can begin again.
-const INTERRUPTED_BY_STOPS: [i64; 12] = [
+/// Calls that return `EINTR` after any stop although no signal came (signal(7)), those of sockets if
+/// these have a time limit. None of them has done anything then, so they can begin again: a call that
+/// has sent or received a part returns that part.
+const INTERRUPTED_BY_STOPS: [i64; 20] = [
     libc::SYS_read,
+    libc::SYS_readv,
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+    libc::SYS_sendmmsg,
     libc::SYS_accept,
     libc::SYS_accept4,
     libc::SYS_recvfrom,
     libc::SYS_recvmsg,
+    libc::SYS_recvmmsg,
     libc::SYS_epoll_wait,
     libc::SYS_epoll_pwait,
     libc::SYS_epoll_pwait2,
@@ -29,6 +38,7 @@ const INTERRUPTED_BY_STOPS: [i64; 12] = [
     libc::SYS_semtimedop,
     libc::SYS_rt_sigtimedwait,
     libc::SYS_io_getevents,
+    libc::SYS_io_uring_enter,
 ];
 
 /// Threads that are stopped. They go on when this is dropped.
@@ -130,11 +140,7 @@ impl Stopped {
                 }
             }
         }
-        let mut words = ptrace::registers(id).map_err(failed)?;
-        if is_interrupted_by_us(&words) {
-            words[RAX] = BEGINS_AGAIN.cast_unsigned();
-            ptrace::set_registers(id, &words).map_err(failed)?;
-        }
+        let words = begin_again(id).map_err(failed)?;
         self.threads.push(StoppedThread { id, words });
         Ok(())
     }
@@ -149,7 +155,7 @@ impl Stopped {
         for thread in self.threads.drain(..) {
             // An error means that it was killed. What cannot be detached here is when the tracer
             // ends.
-            let _ = ptrace::detach(thread.id);
+            let _ = ptrace::detach(thread.id, 0);
         }
     }
 }
@@ -158,6 +164,61 @@ impl Drop for Stopped {
     fn drop(&mut self) {
         self.let_go();
     }
+}
+
+/// Threads that did not stop in time. They stop as soon as the kernel lets them, and would stay
+/// stopped until the tracer ends: somebody must look after them again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Restless {
+    ids: Vec<i32>,
+}
+
+impl Restless {
+    /// Stops one thread, until `end` at the latest, and keeps it if it does not stop. Returns `None`
+    /// if it ends.
+    pub(crate) fn stop(
+        &mut self,
+        id: i32,
+        program: &Program,
+        status: &Status,
+        end: Instant,
+    ) -> Result<Option<Stopped>, Error> {
+        let stopped = Stopped::one(id, program, status, end);
+        if stopped.is_err() {
+            self.ids.push(id);
+        }
+        stopped
+    }
+
+    pub(crate) fn contains(&self, id: i32) -> bool {
+        self.ids.contains(&id)
+    }
+
+    /// Lets those threads go on that have stopped since.
+    pub(crate) fn let_go(&mut self) {
+        self.ids.retain(|id| {
+            let signal = match ptrace::wait_until(*id, Instant::now()) {
+                Ok(None) => return true,
+                Ok(Some(Event::Signal(signal))) => signal,
+                Ok(Some(Event::Ended)) | Err(_) => return false,
+                Ok(Some(_)) => 0,
+            };
+            // An error means that it was killed.
+            let _ = begin_again(*id).and_then(|_| ptrace::detach(*id, signal));
+            false
+        });
+    }
+}
+
+/// Makes a thread that is stopped begin its system call again if only our stop has interrupted it.
+/// Returns its registers.
+fn begin_again(id: i32) -> io::Result<Words> {
+    let mut words = ptrace::registers(id)?;
+    if is_interrupted_by_us(&words) {
+        words[RAX] = BEGINS_AGAIN.cast_unsigned();
+        ptrace::set_registers(id, &words)?;
+    }
+    Ok(words)
 }
 
 /// Returns `true` if a system call returns `EINTR` because of our stop, or for a signal that has not

@@ -179,8 +179,11 @@ fn who_cannot_be_recorded_is_left_alone() {
     ] {
         let mut program = Program::start(words);
         let error = match attach(program.id(), &settings, PLAIN) {
-            Err(error @ (Error::Forbidden(_) | Error::Yama(_) | Error::UnknownFilter(_))) => {
-                return super::skipped(&error);
+            Err(error @ (Error::Forbidden(_) | Error::Yama(_))) => return super::skipped(&error),
+            // The others have no filter.
+            Err(error @ Error::UnknownFilter { .. }) => {
+                super::skipped(&error);
+                continue;
             }
             Ok(answer) => panic!("{words:?}: {answer:?}"),
             Err(error) => error.to_string(),
@@ -209,7 +212,7 @@ fn a_program_with_a_filter_is_recorded_if_the_filter_allows_it() {
     let mut program = Program::start(&["8", "seccomp"]);
     match attach(program.id(), &settings, PLAIN) {
         Err(error @ (Error::Forbidden(_) | Error::Yama(_))) => return super::skipped(&error),
-        Err(error @ Error::UnknownFilter(_)) => {
+        Err(error @ Error::UnknownFilter { .. }) => {
             assert!(error.to_string().contains("only root"), "{error}");
             return super::skipped(&error);
         }
@@ -217,6 +220,58 @@ fn a_program_with_a_filter_is_recorded_if_the_filter_allows_it() {
     }
     assert_eq!(program.noticed(), UNDISTURBED);
     assert_eq!(detach(program.id(), PLAIN).expect("detached").code, 0);
+    assert_eq!(program.noticed(), UNDISTURBED);
+    program.finish();
+}
+
+/// The first thread waits on a stack in the heap, another one can make the calls.
+#[test]
+fn another_thread_makes_the_calls_if_the_first_one_is_a_coroutine() {
+    let Some(start) = Start::new() else {
+        return;
+    };
+    let recording = start.path("out.hg");
+    let settings = settings(&start.library, &recording, false);
+    let mut program = Program::start(&["2", "coroutine"]);
+    let answer = match attach(program.id(), &settings, PLAIN) {
+        Err(error @ (Error::Forbidden(_) | Error::Yama(_) | Error::UnknownFilter { .. })) => {
+            return super::skipped(&error);
+        }
+        answer => answer.expect("attached"),
+    };
+    assert_eq!(answer.code, 0, "{}", answer.text);
+    assert_ne!(answer.thread, program.id());
+    assert_eq!(program.noticed(), UNDISTURBED);
+    assert_eq!(detach(program.id(), PLAIN).expect("detached").code, 0);
+    assert_eq!(program.noticed(), UNDISTURBED);
+    program.finish();
+}
+
+/// The end of a recording needs less than its beginning.
+#[test]
+fn a_program_that_forbids_itself_to_open_files_can_still_be_detached_from() {
+    let Some(start) = Start::new() else {
+        return;
+    };
+    let recording = start.path("out.hg");
+    let settings = settings(&start.library, &recording, false);
+    let Some(mut program) = Start::program(&["8"]) else {
+        return;
+    };
+    assert_eq!(
+        attach(program.id(), &settings, PLAIN)
+            .expect("attached")
+            .code,
+        0
+    );
+    assert_eq!(program.forbids_itself(), UNDISTURBED);
+    match detach(program.id(), PLAIN) {
+        Err(error @ Error::UnknownFilter { .. }) => {
+            assert!(error.to_string().contains("only root"), "{error}");
+            return super::skipped(&error);
+        }
+        answer => assert_eq!(answer.expect("detached").code, 0),
+    }
     assert_eq!(program.noticed(), UNDISTURBED);
     program.finish();
 }

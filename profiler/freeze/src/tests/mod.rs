@@ -4,6 +4,7 @@ mod attached;
 
 use crate::ptrace::killed;
 use crate::refusals::Status;
+use crate::threads::{self, Restless};
 use crate::tracer;
 use crate::{Error, Way, freeze};
 use heapglass_limits::{Child, Command};
@@ -11,7 +12,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::FileExt;
 use std::process::{ChildStdin, ChildStdout, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const SOURCE: &str = include_str!("program.c");
 /// The lines of a program that was not disturbed.
@@ -65,6 +66,12 @@ impl Program {
     /// Waits until all threads have gone on, and returns what the program noticed.
     fn noticed(&mut self) -> String {
         self.input.write_all(b".").expect("it lives");
+        self.line()
+    }
+
+    /// Does the same after the program has forbidden itself to open files.
+    fn forbids_itself(&mut self) -> String {
+        self.input.write_all(b"f").expect("it lives");
         self.line()
     }
 
@@ -305,6 +312,54 @@ fn a_program_that_somebody_has_stopped_stays_stopped() {
     program.finish();
 }
 
+/// The longest time that tests wait for something that happens at once.
+const LONG: Duration = Duration::from_secs(30);
+
+#[test]
+fn a_thread_that_stops_too_late_goes_on_while_the_tracer_lives() {
+    let mut program = Program::start(&["1", "vfork"]);
+    let process = program.id();
+    let waits = |id: &i32| {
+        let status = fs::read_to_string(format!("/proc/{process}/task/{id}/status"));
+        status.is_ok_and(|status| status.contains("State:\tD"))
+    };
+    let begun = Instant::now();
+    let id = loop {
+        let threads = threads::ids(process).expect("threads");
+        if let Some(id) = threads.into_iter().find(waits) {
+            break id;
+        }
+        assert!(begun.elapsed() < LONG);
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    let status = Status::of(process, process).expect("a status");
+    let mut restless = Restless::default();
+    let stopped = crate::program::Program::open(process, &status)
+        .and_then(|memory| restless.stop(id, &memory, &status, Instant::now()));
+    match stopped {
+        Err(error @ (Error::Forbidden(_) | Error::Yama(_))) => return skipped(&error),
+        Err(Error::Restless { thread }) => assert_eq!(thread, id.cast_unsigned()),
+        other => panic!("{other:?}"),
+    }
+    restless.let_go();
+    assert!(restless.contains(id));
+    let children = program.children();
+    let (child, _) = children[0].split_once(' ').expect("an ID");
+    let mut kill = Command::new("kill");
+    assert!(kill.args(["-9", child]).status().expect("kill").success());
+    // It ends as soon as it goes on.
+    let begun = Instant::now();
+    while fs::exists(format!("/proc/{process}/task/{id}")).expect("asked") {
+        assert!(begun.elapsed() < LONG, "it is stopped");
+        restless.let_go();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(!restless.contains(id));
+    let with_child = UNDISTURBED.replace("children 0", "children 1");
+    assert_eq!(program.noticed(), with_child);
+    program.finish();
+}
+
 #[test]
 fn processes_that_cannot_be_read_are_left_alone() {
     let own = std::process::id();
@@ -317,7 +372,7 @@ fn processes_that_cannot_be_read_are_left_alone() {
         assert!(matches!(freeze(2, Way::Copy), Err(Error::Kernel)));
     }
     let program = Program::start(&["1"]);
-    let mut threads = crate::threads::ids(program.id()).expect("threads");
+    let mut threads = threads::ids(program.id()).expect("threads");
     threads.retain(|id| id.cast_unsigned() != program.id());
     let error = freeze(threads[0].cast_unsigned(), Way::Copy).expect_err("a thread");
     assert!(matches!(error, Error::ThreadOf(of) if of == program.id()));

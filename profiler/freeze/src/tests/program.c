@@ -1,7 +1,7 @@
 /* A program that notices when somebody disturbs it. Each of its threads waits in another system call
    or computes, and counts its rounds. For each byte of its input, it waits until all threads have made
    a round, and writes what went wrong: system calls that were interrupted, values that changed,
-   signals that were lost, and ends of children that it heard of. */
+   signals that were lost, and ends of children that it heard of. An `f` forbids it to open files. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -49,6 +50,25 @@ static int keeps_registers(unsigned long seed) {
     return low == seed && memcmp(in, out, sizeof in) == 0;
 }
 
+/* Receives from an empty socket or sends to a full one, in the ways that have the socket's time limit. */
+static long wait_for_socket(int socket, unsigned long round) {
+    int word = 0;
+    struct iovec part = {&word, sizeof word};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    struct mmsghdr messages = {message};
+    switch (round % 9) {
+    case 0: return recv(socket, &word, 1, 0);
+    case 1: return recvmsg(socket, &message, 0);
+    case 2: return recvmmsg(socket, &messages, 1, 0, 0);
+    case 3: return readv(socket, &part, 1);
+    case 4: return send(socket, &word, 1, 0);
+    case 5: return sendmsg(socket, &message, 0);
+    case 6: return sendmmsg(socket, &messages, 1, 0);
+    case 7: return write(socket, &word, 1);
+    default: return writev(socket, &part, 1);
+    }
+}
+
 static void *work(void *number) {
     long n = (long)number;
     struct timespec short_time = {0, 3000000};
@@ -61,6 +81,8 @@ static void *work(void *number) {
     sigaddset(&usr1, SIGUSR1);
     socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
     setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &time_limit, sizeof time_limit);
+    setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &time_limit, sizeof time_limit);
+    while (send(pair[0], &word, 1, MSG_DONTWAIT) == 1) {}
     none.fd = pair[0];
     none.events = POLLIN;
     /* Signals are for the first thread. */
@@ -71,12 +93,21 @@ static void *work(void *number) {
         case 1: check(nanosleep(&short_time, 0)); break;
         case 2: check(epoll_wait(many, &event, 1, 3)); break;
         case 3: check(sigtimedwait(&usr1, 0, &short_time)); break;
-        case 4: check(recv(pair[0], &word, 1, 0)); break;
+        case 4: check(wait_for_socket(pair[0], round)); break;
         case 5: check(poll(&none, 1, 3)); break;
         case 6: if (!keeps_registers(round * 0x9e3779b97f4a7c15ul)) __sync_fetch_and_add(&wrong, 1); break;
         case 7: free(malloc(round % 5000)); break;
         }
         rounds[n] = round;
+    }
+    return 0;
+}
+
+/* Waits, as nobody can stop it, until its child is killed. */
+static void *wait_for_child(void *none) {
+    if (vfork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        for (;;) pause();
     }
     return 0;
 }
@@ -105,6 +136,7 @@ static void serve(void) {
         check(got);
         if (got == -1) continue;
         if (got == 0) exit(0);
+        if (byte == 'f') forbid(SYS_openat, SYS_fallocate, SECCOMP_RET_ERRNO | EPERM);
         unsigned long before[16];
         memcpy(before, (void *)rounds, sizeof before);
         for (int n = 0; n < 5; n++) {
@@ -139,6 +171,7 @@ int main(int count, char **words) {
     sigaction(SIGCHLD, &action, 0);
     sigaction(SIGRTMIN, &action, 0);
     for (long n = 0; n < threads; n++) pthread_create(&thread, 0, work, (void *)n);
+    if (strcmp(kind, "vfork") == 0) pthread_create(&thread, 0, wait_for_child, 0);
     if (strcmp(kind, "seccomp") == 0) forbid(SYS_clone, SYS_wait4, SECCOMP_RET_KILL_PROCESS);
     if (strcmp(kind, "killing") == 0) forbid(SYS_fallocate, SYS_wait4, SECCOMP_RET_KILL_PROCESS);
     if (strcmp(kind, "refusing") == 0) forbid(SYS_openat, SYS_open, SECCOMP_RET_ERRNO | EPERM);
