@@ -64,6 +64,10 @@ pub(crate) fn is_after(address: usize, other: usize) -> bool {
 }
 
 /// Returns `true` if an address lies in the executable.
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(dead_code, reason = "operators of C++ are directed on x86-64 only")
+)]
 pub(crate) fn is_in_executable(address: usize) -> bool {
     let (mut is_first, mut is_inside) = (true, false);
     for_each(|image| {

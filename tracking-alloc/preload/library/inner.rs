@@ -106,6 +106,10 @@ pub(crate) fn of_program() -> usize {
 }
 
 /// Returns a function that the loader prefers, if it is in the same file as the program's `malloc`.
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(dead_code, reason = "operators of C++ are directed on x86-64 only")
+)]
 pub(crate) fn beside_malloc(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: the name is a string.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };

@@ -42,6 +42,10 @@ type Operators = fn() -> [inner::Function; OPERATORS];
 static OPERATORS_OF: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
 /// Sets the function that returns the operators whose calls are directed to this library too.
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(dead_code, reason = "operators of C++ are directed on x86-64 only")
+)]
 pub(crate) fn set_operators(operators: Operators) {
     OPERATORS_OF.store(operators as *mut c_void, Release);
 }
