@@ -833,7 +833,7 @@ fn a_main_without_an_entry_ends_its_stack_whatever_lies_before_it() {
 
 #[test]
 fn a_pool_that_reports_its_blocks_is_recorded_and_runs_without_the_library_too() {
-    for (output, flags) in [("pool", [].as_slice()), ("pool-fixed", &["-no-pie"])] {
+    for (output, flags) in [("pool-moved", [].as_slice()), ("pool-fixed", &["-no-pie"])] {
         let program = compile("pool.c", output, flags);
         let alone = command(&program, &[]).output().expect("it runs");
         assert_eq!(text(&alone.stdout), "alone\n");
