@@ -233,8 +233,8 @@ impl<'a> Calls<'a> {
             let arguments = [name, flags.into(), 0, 0, 0, 0];
             self.system_call(libc::SYS_memfd_create, arguments)
         };
-        // A library is loaded from it, but it is never a program, which `vm.memfd_noexec` may forbid.
-        // Kernels before 6.3 do not know the difference.
+        // A library is loaded from it, but it is never a program, which `vm.memfd_noexec` may
+        // forbid. Kernels before 6.3 do not know the difference.
         match make(libc::MFD_CLOEXEC | NO_PROGRAM) {
             Err(Error::Failed { error, .. }) if error.raw_os_error() == Some(libc::EINVAL) => {
                 make(libc::MFD_CLOEXEC)

@@ -2,9 +2,9 @@
 //! loader.
 //!
 //! Usually a thread waits in a system call that neither malloc nor the loader makes. If none does,
-//! threads that compute are stopped, again and again, until one is found outside of malloc, libc and
-//! the loader. The functions on its stack tell. Nothing is written into the program for that, no
-//! breakpoint either: if heapglass were killed then, the next breakpoint would kill the program.
+//! threads that compute are stopped, again and again, until one is found outside of malloc, libc
+//! and the loader. The functions on its stack tell. Nothing is written into the program for that,
+//! no breakpoint either: if heapglass were killed then, the next breakpoint would kill the program.
 
 use crate::PATIENCE;
 use crate::call;
@@ -256,8 +256,8 @@ struct Waiting {
 
 /// Calls that go on with the right time and result after a stop.
 ///
-/// After a stop, most that have a time limit are seen as `restart_syscall`: not the waits for locks of
-/// malloc, which have none.
+/// After a stop, most that have a time limit are seen as `restart_syscall`: not the waits for locks
+/// of malloc, which have none.
 const GO_ON: [i64; 15] = [
     libc::SYS_restart_syscall,
     libc::SYS_futex,
@@ -332,7 +332,8 @@ mod tests {
     #[test]
     fn a_thread_computes_outside_of_libc_but_for_its_first_functions() {
         let may = |code: &[u64]| places().may_compute(&walked(code));
-        // Of the program; of its first thread; of another one, which has no function of its own there.
+        // Of the program; of its first thread; of another one, which has no function of its own
+        // there.
         assert!(may(&[1, 2]) && may(&[1, 2, 250, 251, 3]) && may(&[1, 260, 261]));
         for code in [
             &[][..],

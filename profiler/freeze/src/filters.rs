@@ -193,8 +193,9 @@ fn calls_of_recording(needs_memory: bool) -> Vec<Call> {
     needed.into_iter().chain(others).chain(memory).collect()
 }
 
-/// Returns the calls that finish a recording, and direct the calls of the program back. The file may
-/// grow once more. The recording and the program are right without what a filter refuses of that.
+/// Returns the calls that finish a recording, and direct the calls of the program back. The file
+/// may grow once more. The recording and the program are right without what a filter refuses of
+/// that.
 fn calls_of_end() -> Vec<Call> {
     let needed = calls! { true:
         mmap(0, 4096, CODE, OWN, u64::MAX);

@@ -12,12 +12,12 @@
 //! # A reader that dies does not hurt the program
 //!
 //! A thread that is let go with foreign registers would crash. So before its registers are changed,
-//! the frame of a signal is written below its stack: `syscall; ret` returns from there to libc's call
-//! of `rt_sigreturn`, which restores all registers, those of vectors, and the signal mask. If
+//! the frame of a signal is written below its stack: `syscall; ret` returns from there to libc's
+//! call of `rt_sigreturn`, which restores all registers, those of vectors, and the signal mask. If
 //! heapglass is killed at any instant, the kernel detaches the threads, and the thread restores
-//! itself. The copy has a frame of its own: should it ever run, it ends by `exit_group`.
-//! Ctrl-C does not come between, because signals are blocked in the thread that traces and in the one
-//! that asked.
+//! itself. The copy has a frame of its own: should it ever run, it ends by `exit_group`. Ctrl-C
+//! does not come between, because signals are blocked in the thread that traces and in the one that
+//! asked.
 //!
 //! | risk | what is done about it |
 //! |---|---|
@@ -176,9 +176,9 @@ impl Drop for Frozen {
     }
 }
 
-/// Ends all copies of this process's and lets all stopped processes go on, as if each [`Frozen`] had
-/// been dropped. Call it before a signal ends this process: otherwise an entry of each copy is left
-/// in the table of processes until its program ends.
+/// Ends all copies of this process's and lets all stopped processes go on, as if each [`Frozen`]
+/// had been dropped. Call it before a signal ends this process: otherwise an entry of each copy is
+/// left in the table of processes until its program ends.
 pub fn end_all() {
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     tracer::end_all();

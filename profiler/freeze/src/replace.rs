@@ -1,5 +1,5 @@
-//! Replaces addresses of functions in the registers and on the stacks of all threads. Compilers load
-//! a slot before a loop, and a thread inside would go on calling the old function.
+//! Replaces addresses of functions in the registers and on the stacks of all threads. Compilers
+//! load a slot before a loop, and a thread inside would go on calling the old function.
 
 use crate::calls::{Calls, call_failed};
 use crate::error::Error;
@@ -15,12 +15,13 @@ const GENERAL: usize = 15;
 /// Bytes of a stack that are searched for such addresses, and what lies below the stack pointer.
 const MOST_STACK: u64 = 1 << 20;
 const RED_ZONE: u64 = 128;
-/// The longest time for all threads together, and for one of them. The thread that makes the calls is
-/// stopped meanwhile.
+/// The longest time for all threads together, and for one of them. The thread that makes the calls
+/// is stopped meanwhile.
 const LONGEST: Duration = Duration::from_secs(5);
 const LONGEST_OF_ONE: Duration = Duration::from_secs(1);
 
-/// Replaces addresses in all threads. Returns the number of those that could not be stopped in time.
+/// Replaces addresses in all threads. Returns the number of those that could not be stopped in
+/// time.
 pub(crate) fn addresses(calls: &mut Calls<'_>, pairs: &[[u64; 2]]) -> Result<u32, Error> {
     // There may be new stacks.
     let program = calls.program_now()?;

@@ -69,7 +69,7 @@ pub struct Answer {
     pub thread: u32,
     /// The time for which that thread was stopped.
     pub pause: Duration,
-    /// Threads that could not be stopped in time. Inside a loop, such a thread may go on calling the
-    /// allocator past the recording.
+    /// Threads that could not be stopped in time. Inside a loop, such a thread may go on calling
+    /// the allocator past the recording.
     pub unchanged_threads: u32,
 }

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 /// is a handler for the signal.
 const INTERRUPTED: i64 = -libc::EINTR as i64;
 const BEGINS_AGAIN: i64 = -514;
-/// Calls that return `EINTR` after any stop although no signal came (signal(7)), those of sockets if
-/// these have a time limit. None of them has done anything then, so they can begin again: a call that
-/// has sent or received a part returns that part.
+/// Calls that return `EINTR` after any stop although no signal came (signal(7)), those of sockets
+/// if these have a time limit. None of them has done anything then, so they can begin again: a call
+/// that has sent or received a part returns that part.
 const INTERRUPTED_BY_STOPS: [i64; 20] = [
     libc::SYS_read,
     libc::SYS_readv,
@@ -174,8 +174,8 @@ pub(crate) struct Restless {
 }
 
 impl Restless {
-    /// Stops one thread, until `end` at the latest, and keeps it if it does not stop. Returns `None`
-    /// if it ends.
+    /// Stops one thread, until `end` at the latest, and keeps it if it does not stop. Returns
+    /// `None` if it ends.
     pub(crate) fn stop(
         &mut self,
         id: i32,
@@ -221,8 +221,9 @@ fn begin_again(id: i32) -> io::Result<Words> {
     Ok(words)
 }
 
-/// Returns `true` if a system call returns `EINTR` because of our stop, or for a signal that has not
-/// been delivered yet: the kernel returns `EINTR` all the same then if the signal has a handler.
+/// Returns `true` if a system call returns `EINTR` because of our stop, or for a signal that has
+/// not been delivered yet: the kernel returns `EINTR` all the same then if the signal has a
+/// handler.
 fn is_interrupted_by_us(words: &Words) -> bool {
     words[RAX].cast_signed() == INTERRUPTED
         && INTERRUPTED_BY_STOPS.contains(&words[ORIGINAL_RAX].cast_signed())

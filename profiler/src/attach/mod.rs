@@ -251,8 +251,8 @@ impl Reader {
     }
 
     /// Asks for a copy, waits for it, and returns the snapshot. `progress` returns `false` to stop
-    /// the wait. If the program does not allocate for a second, or makes no copy within a `patience`
-    /// of at least a second, the reader makes one, where it may (on x86-64).
+    /// the wait. If the program does not allocate for a second, or makes no copy within a
+    /// `patience` of at least a second, the reader makes one, where it may (on x86-64).
     ///
     /// # Errors
     /// Returns an error if the program refuses, ends, or makes no copy within `patience` and cannot

@@ -90,8 +90,8 @@ struct Registers([u64; 17]);
 const REGISTERS: [usize; 17] = [10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16];
 const FS_BASE: usize = 21;
 
-/// Returns the registers that unwinding needs, by their numbers in DWARF, from `user_regs_struct` of
-/// x86-64.
+/// Returns the registers that unwinding needs, by their numbers in DWARF, from `user_regs_struct`
+/// of x86-64.
 pub(crate) fn unwound(words: &[u64; 27]) -> unwind::Registers {
     REGISTERS.map(|place| Some(words[place]))
 }

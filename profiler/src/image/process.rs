@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 /// Copies that are made if blocks do not add up because a thread was inside malloc.
 const MOST_COPIES: u32 = 5;
 
-/// Makes a snapshot of a process. If a thread was inside malloc, so that its blocks do not add up, a
-/// new copy is made, at most four times.
+/// Makes a snapshot of a process. If a thread was inside malloc, so that its blocks do not add up,
+/// a new copy is made, at most four times.
 ///
 /// # Errors
 /// Returns an error if the process must be left alone, or if its blocks are not known.

@@ -76,8 +76,8 @@ impl Outside<'_> {
         let found = self.roots();
         let roots = found.roots.into_iter();
         let roots = roots.map(|root| (root.kind, root.name, root.range));
-        // A register may have the only pointer to a block, or an old one: what it reaches is in use,
-        // and it owns nothing.
+        // A register may have the only pointer to a block, or an old one: what it reaches is in
+        // use, and it owns nothing.
         let registers = registers
             .into_iter()
             .map(|(name, range)| (RootKind::DeadStack, name, range));

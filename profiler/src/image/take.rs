@@ -204,8 +204,8 @@ impl Image {
         })
     }
 
-    /// Returns a recording that has the snapshot. Each of its sites stands for the blocks of a type.
-    /// It counts what is live in the snapshot, and nothing else.
+    /// Returns a recording that has the snapshot. Each of its sites stands for the blocks of a
+    /// type. It counts what is live in the snapshot, and nothing else.
     pub fn recording(&self, taken: &Taken) -> Vec<u8> {
         let mut strings = EncodedStrings::default();
         let executable = strings.put(self.executable().as_bytes());

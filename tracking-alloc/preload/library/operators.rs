@@ -1,5 +1,5 @@
-//! C++'s `operator new` and `operator delete` of an allocator that has its own, as jemalloc, tcmalloc
-//! and mimalloc do as shared libraries: they do not call `malloc`.
+//! C++'s `operator new` and `operator delete` of an allocator that has its own, as jemalloc,
+//! tcmalloc and mimalloc do as shared libraries: they do not call `malloc`.
 //!
 //! The loader knows nothing of these functions of ours, because they have no names that it looks
 //! for: libstdc++'s call `malloc`, which is recorded anyway. So the slots that lead to those of the
@@ -112,8 +112,8 @@ mod here {
                 $(#[inline(always)]
                 pub(super) unsafe fn $name($($argument: $type),*) -> $result {
                     let function = pointers::$name.load(Relaxed);
-                    // SAFETY: slots lead here only after the pointer was set to the function of this
-                    // name. The caller's promises are passed on.
+                    // SAFETY: slots lead here only after the pointer was set to the function of
+                    // this name. The caller's promises are passed on.
                     unsafe {
                         let function: unsafe extern "C" fn($($type),*) -> $result =
                             std::mem::transmute(function);
@@ -147,9 +147,9 @@ mod here {
         _ZnamSt11align_val_tRKSt9nothrow_t(alignment: size_t, no_throw: *const u8);
     }
 
-    /// Defines functions that throw an exception if there is no memory. It must not pass through our
-    /// code. So the block is made by the function that returns null instead; if it does, or if the
-    /// allocation needs no report, the allocator's own function is jumped to.
+    /// Defines functions that throw an exception if there is no memory. It must not pass through
+    /// our code. So the block is made by the function that returns null instead; if it does, or if
+    /// the allocation needs no report, the allocator's own function is jumped to.
     macro_rules! throwing {
         ($($name:ident by $asked:ident($($alignment:ident)?): $no_throw:ident;)*) => {
             $(asks_first! {

@@ -12,8 +12,8 @@ use std::sync::atomic::AtomicU64;
 /// The first eight bytes of a recording.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"heapgls\n");
 
-/// Version of the layout. Any change of a record increments it, unless a reserved word, which is 0 in
-/// older files, gets a meaning in which 0 is what was before. Readers reject every other
+/// Version of the layout. Any change of a record increments it, unless a reserved word, which is 0
+/// in older files, gets a meaning in which 0 is what was before. Readers reject every other
 /// version.
 pub const VERSION: u32 = 8;
 
@@ -594,8 +594,9 @@ record! {
         /// Incremental walks that differ from a full walk. Counted only in debug builds of the
         /// recorder.
         280 walk_disagreements: u64,
-        /// If somebody attached to the running program: the bytes that its allocator had in use then;
-        /// 1 = not known. 0 = the recording began with the program, or the program started it.
+        /// If somebody attached to the running program: the bytes that its allocator had in use
+        /// then; 1 = not known. 0 = the recording began with the program, or the program started
+        /// it.
         288 attached: u64,
         /// 1 if that recording was ended from outside while the program ran on.
         296 detached: u64,

@@ -18,9 +18,9 @@ use super::Symbols;
 /// heapglass copies it from outside.
 ///
 /// A program that does not record is copied from outside (by ptrace, on x86-64), which pauses it
-/// for about 50 ms per GB; it goes on while the copy is read. A core file needs no recording either.
-/// The blocks are then those of glibc's malloc, with usable sizes and without the stacks that
-/// allocated them; types need an executable with `debug = 2`.
+/// for about 50 ms per GB; it goes on while the copy is read. A core file needs no recording
+/// either. The blocks are then those of glibc's malloc, with usable sizes and without the stacks
+/// that allocated them; types need an executable with `debug = 2`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -360,7 +360,8 @@ mod linux {
             })
         }
 
-        /// Ends the recording, and prints a summary. Without a duration, it is that of the recording.
+        /// Ends the recording, and prints a summary. Without a duration, it is that of the
+        /// recording.
         fn detach(&self, is_forced: bool, took: Option<Duration>) -> Result<(), Error> {
             let answer =
                 inject::detach(self.process, is_forced).map_err(|error| self.refused(error))?;

@@ -428,8 +428,8 @@ impl Drop for Spool {
 /// A program that only starts another one allocates less: bash needs some hundred KiB for a script.
 const LITTLE_BYTES: u64 = 2 << 20;
 
-/// Returns `true` for the recording of a program that allocated next to nothing, and left it without
-/// finishing it, as by `exec`.
+/// Returns `true` for the recording of a program that allocated next to nothing, and left it
+/// without finishing it, as by `exec`.
 fn left_with_little(path: &Path) -> bool {
     let recording = Recording::open(path).ok();
     let Some(recording) = recording.filter(|of| of.header.state == state::RUNNING) else {

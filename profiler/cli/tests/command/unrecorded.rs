@@ -14,8 +14,8 @@ use heapglass_profiler::{OpenOptions, open};
 
 use crate::common::{Done, Place, skipped, wait_until};
 
-/// A program with lists, texts and trees in a static. It answers each line of its input, for which it
-/// allocates, and ends with it.
+/// A program with lists, texts and trees in a static. It answers each line of its input, for which
+/// it allocates, and ends with it.
 const SERVER: &str = r#"
     use std::collections::{BTreeMap, HashMap};
     use std::hint::black_box;
@@ -215,8 +215,8 @@ fn a_program_has_the_same_holders_recorded_and_not_recorded() {
         assert_eq!(ours.len(), theirs.len(), "{recorded}");
         for ((place, ours), (other, theirs)) in ours.iter().zip(&theirs) {
             assert_eq!((place, &ours[..3]), (other, &theirs[..3]), "{recorded}");
-            // Words that are left over on the stack and in buffers lead to some blocks, to others in
-            // each run, and these are not retained.
+            // Words that are left over on the stack and in buffers lead to some blocks, to others
+            // in each run, and these are not retained.
             let difference = ours[3].abs_diff(theirs[3]);
             assert!(difference < theirs[3] / 100, "{place}: {ours:?} {theirs:?}");
         }

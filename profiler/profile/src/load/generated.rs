@@ -1,6 +1,6 @@
-//! The names of generated code: those that the recording carries, else those in the map of perf that
-//! its process wrote. A map is a file in a folder where everybody may write, so it counts only if it
-//! belongs to the owner of the recording and was written while the process ran.
+//! The names of generated code: those that the recording carries, else those in the map of perf
+//! that its process wrote. A map is a file in a folder where everybody may write, so it counts only
+//! if it belongs to the owner of the recording and was written while the process ran.
 
 use super::modules::Modules;
 use super::{Error, OpenOptions, read};

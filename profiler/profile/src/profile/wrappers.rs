@@ -2,9 +2,9 @@
 //! nothing: their callers do.
 //!
 //! Some are known by name. Others show it by what they do: a function that makes one allocation, at
-//! one place, for many callers. A function that makes a second block, itself or by another function,
-//! is a constructor and owns its blocks. Two rows never read the same because of this: the wrapper
-//! is the place of a row ("where").
+//! one place, for many callers. A function that makes a second block, itself or by another
+//! function, is a constructor and owns its blocks. Two rows never read the same because of this:
+//! the wrapper is the place of a row ("where").
 
 use super::{Frame, FrameId, Function, FunctionId, Origin, Profile, Role, Site};
 use crate::name::Language;

@@ -1,5 +1,6 @@
 //! Names of generated code, from a map of perf: a text file to which a just-in-time compiler adds a
-//! line `START SIZE NAME` for each piece of code, with hexadecimal numbers. Parsed as hostile input.
+//! line `START SIZE NAME` for each piece of code, with hexadecimal numbers. Parsed as hostile
+//! input.
 //!
 //! A compiler may put new code where old code was. An address that several functions had, one after
 //! the other, gets no name, because nothing tells which of them ran.

@@ -1,5 +1,5 @@
-//! An axum server of JSON orders that knows nothing of heapglass, to attach to: says its address, and
-//! answers until its input ends.
+//! An axum server of JSON orders that knows nothing of heapglass, to attach to: says its address,
+//! and answers until its input ends.
 
 use axum::extract::Path;
 use axum::routing::get;

@@ -1,5 +1,5 @@
-//! A server under load, whose answers are checked: Python's, or the one that `HEAPGLASS_SERVER` names
-//! (`.ci/release attach`), which says its address as `http://ADDRESS:PORT/`.
+//! A server under load, whose answers are checked: Python's, or the one that `HEAPGLASS_SERVER`
+//! names (`.ci/release attach`), which says its address as `http://ADDRESS:PORT/`.
 
 use super::is_refused;
 use crate::common::{Place, skipped};
