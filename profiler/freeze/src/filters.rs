@@ -19,7 +19,7 @@ type Instruction = [u8; 8];
 /// The most filters that a thread is asked for.
 const MOST_FILTERS: usize = 1024;
 
-/// What the kernel does with a call, in the order of its numbers.
+/// The fate of a call, in the order of the numbers of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     /// The process is killed, or gets a signal that usually kills it.

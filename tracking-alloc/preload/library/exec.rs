@@ -1,11 +1,6 @@
 //! A program that becomes another one by `exec` gets this library again. The programs that it
 //! starts in other processes do not, because the library is no longer in the environment.
 
-#![expect(
-    clippy::undocumented_unsafe_blocks,
-    reason = "each function passes on what its caller promised to the function of that name"
-)]
-
 use crate::environment::{self, OUT, PRELOAD};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
@@ -141,6 +136,7 @@ unsafe extern "C" fn execve(
     arguments: Strings,
     environment: Strings,
 ) -> c_int {
+    // SAFETY: the caller's promises are passed on.
     unsafe {
         with_library(environment, |environment| {
             libc::syscall(libc::SYS_execve, path, arguments, environment) as c_int
@@ -150,6 +146,7 @@ unsafe extern "C" fn execve(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn execv(path: *const c_char, arguments: Strings) -> c_int {
+    // SAFETY: the caller's promises are passed on.
     unsafe { execve(path, arguments, environment::current()) }
 }
 
@@ -160,6 +157,8 @@ unsafe extern "C" fn execvpe(
     environment: Strings,
 ) -> c_int {
     let function = real(&EXECVPE, c"execvpe");
+    // SAFETY: `real` returns the function of this name, which has this type. The caller's promises
+    // are passed on.
     unsafe {
         let function: Execvpe = std::mem::transmute(function);
         with_library(environment, |environment| {
@@ -170,12 +169,15 @@ unsafe extern "C" fn execvpe(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn execvp(file: *const c_char, arguments: Strings) -> c_int {
+    // SAFETY: the caller's promises are passed on.
     unsafe { execvpe(file, arguments, environment::current()) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fexecve(file: c_int, arguments: Strings, environment: Strings) -> c_int {
     let function = real(&FEXECVE, c"fexecve");
+    // SAFETY: `real` returns the function of this name, which has this type. The caller's promises
+    // are passed on.
     unsafe {
         let function: Fexecve = std::mem::transmute(function);
         with_library(environment, |environment| {
@@ -192,6 +194,7 @@ unsafe extern "C" fn execveat(
     environment: Strings,
     flags: c_int,
 ) -> c_int {
+    // SAFETY: the caller's promises are passed on.
     unsafe {
         with_library(environment, |environment| {
             libc::syscall(
@@ -208,6 +211,7 @@ unsafe extern "C" fn execveat(
 
 /// The last argument of `execle` follows the null after the program's arguments.
 unsafe extern "C" fn execle_list(path: *const c_char, arguments: Strings) -> c_int {
+    // SAFETY: the caller's promises are passed on.
     unsafe {
         let mut end = arguments;
         while !(*end).is_null() {
@@ -218,10 +222,12 @@ unsafe extern "C" fn execle_list(path: *const c_char, arguments: Strings) -> c_i
 }
 
 unsafe extern "C" fn execl_list(path: *const c_char, arguments: Strings) -> c_int {
+    // SAFETY: the caller's promises are passed on.
     unsafe { execve(path, arguments, environment::current()) }
 }
 
 unsafe extern "C" fn execlp_list(file: *const c_char, arguments: Strings) -> c_int {
+    // SAFETY: the caller's promises are passed on.
     unsafe { execvpe(file, arguments, environment::current()) }
 }
 

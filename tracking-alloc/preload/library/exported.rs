@@ -190,7 +190,7 @@ struct PoolReallocation {
     step: MaybeUninit<PoolStep>,
 }
 
-/// What the second call has to report.
+/// The report that the second call has to make.
 enum PoolStep {
     Nothing,
     NewBlock,

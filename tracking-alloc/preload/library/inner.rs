@@ -5,6 +5,7 @@
 //! up the real ones. This happens at the first call, which may come before the constructor of this
 //! library, so no block is made by one allocator and freed by another.
 
+use crate::by_pointer::by_pointer;
 use libc::{c_int, c_void, size_t};
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
@@ -33,20 +34,10 @@ unsafe extern "C" fn unknown_size(_block: *mut c_void) -> size_t {
 /// list of all of them.
 macro_rules! functions {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty, $of_libc:ident;)*) => {
-        $(
+        $(by_pointer! {
             /// Calls the function of the allocator behind this library.
-            #[inline(always)]
-            pub(crate) unsafe fn $name($($argument: $type),*) -> $result {
-                let function = pointers::$name.load(Relaxed);
-                // SAFETY: the pointer leads to a function of this type. The caller's promises are
-                // passed on.
-                unsafe {
-                    let function: unsafe extern "C" fn($($type),*) -> $result =
-                        std::mem::transmute(function);
-                    function($($argument),*)
-                }
-            }
-        )*
+            pub(crate) $name($($argument: $type),*) -> $result
+        })*
 
         #[expect(non_upper_case_globals, reason = "named for the function behind the pointer")]
         mod pointers {

@@ -29,6 +29,7 @@
 mod asks_first;
 mod attach;
 mod begin;
+mod by_pointer;
 mod constructor;
 mod environment;
 mod exec;

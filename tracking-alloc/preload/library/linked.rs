@@ -9,6 +9,7 @@
 //! Nothing is directed in a program without a symbol table (`strip`), at a fixed address, or where
 //! there is no slot for a function that frees: blocks that are never freed would be false leaks.
 
+use crate::by_pointer::by_pointer;
 use crate::images::{self, Image};
 use crate::slots::{Dynamic, set};
 use libc::{c_int, c_void, size_t};
@@ -38,17 +39,7 @@ macro_rules! functions {
         /// The functions of the program.
         pub(crate) mod inner {
             use super::*;
-            $(#[inline(always)]
-            pub(crate) unsafe fn $name($($argument: $type),*) -> $result {
-                let function = pointers::$name.load(Relaxed);
-                // SAFETY: slots lead here only after the pointer was set to the function of this
-                // name. The caller's promises are passed on.
-                unsafe {
-                    let function: unsafe extern "C" fn($($type),*) -> $result =
-                        std::mem::transmute(function);
-                    function($($argument),*)
-                }
-            })*
+            $(by_pointer! { pub(crate) $name($($argument: $type),*) -> $result })*
         }
 
         fn all() -> [Function; FUNCTIONS] {

@@ -6,6 +6,7 @@
 //! allocator are directed here. On x86-64 only.
 
 use crate::asks_first::asks_first;
+use crate::by_pointer::by_pointer;
 use crate::exported::{made, passes, release_by};
 use crate::images;
 use crate::inner::{self, Function};
@@ -109,17 +110,7 @@ mod here {
         ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
             mod inner {
                 use super::*;
-                $(#[inline(always)]
-                pub(super) unsafe fn $name($($argument: $type),*) -> $result {
-                    let function = pointers::$name.load(Relaxed);
-                    // SAFETY: slots lead here only after the pointer was set to the function of
-                    // this name. The caller's promises are passed on.
-                    unsafe {
-                        let function: unsafe extern "C" fn($($type),*) -> $result =
-                            std::mem::transmute(function);
-                        function($($argument),*)
-                    }
-                })*
+                $(by_pointer! { pub(super) $name($($argument: $type),*) -> $result })*
             }
         };
     }
@@ -174,21 +165,18 @@ mod here {
         _ZnamSt11align_val_t by new_list_aligned(alignment): _ZnamSt11align_val_tRKSt9nothrow_t;
     }
 
-    /// Defines functions that free a block.
+    /// Defines functions that free a block. Their other arguments are words.
     macro_rules! free {
         ($($name:ident($($argument:ident),*);)*) => {
+            mod freeing {
+                use super::*;
+                $(by_pointer! { pub(super) $name(block: *mut c_void $(, $argument: size_t)*) -> () })*
+            }
             $(pub(super) unsafe extern "C" fn $name(block: *mut c_void $(, $argument: size_t)*) {
-                let function = pointers::$name.load(Relaxed);
-                // SAFETY: slots lead here only after the pointer was set to the function of this
-                // name. The caller's promises are passed on.
-                unsafe {
-                    let function: unsafe extern "C" fn(*mut c_void $(, free!(@word $argument))*) =
-                        std::mem::transmute(function);
-                    release_by(block, |block| function(block $(, $argument)*));
-                }
+                // SAFETY: the caller's promises are passed on.
+                unsafe { release_by(block, |block| freeing::$name(block $(, $argument)*)) }
             })*
         };
-        (@word $argument:ident) => { size_t };
     }
 
     free! {
