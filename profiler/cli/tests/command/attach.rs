@@ -162,6 +162,26 @@ impl Program {
     }
 }
 
+/// Starts a program that reads its input and says a line. Returns the line too, or `None` and says
+/// why if the program cannot be started.
+fn start(command: &mut Command, what: &str) -> Option<(Child, String)> {
+    let command = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            skipped(&format!("{what}: {error}"));
+            return None;
+        }
+    };
+    let mut line = String::new();
+    let said = child.stdout.take().unwrap();
+    BufReader::new(said).read_line(&mut line).unwrap();
+    Some((child, line))
+}
+
 /// Says so if this machine does not let programs be traced.
 fn is_refused(done: &Done) -> bool {
     let refused = ["may not be traced", "ptrace_scope", "without the library"];
@@ -275,8 +295,9 @@ fn samples_are_taken_until_the_time_is_over_or_a_signal_comes() {
     );
     assert_eq!(place.files(".hg"), [format!("{name}-{id}.hg")]);
     // By name, to a file that exists, and until Ctrl-C.
-    let attaching = place.attach(&[&name, "--duration", "600", "-o", "s.hg"]);
-    let attaching = attaching.expect("attached before");
+    let attaching = place
+        .attach(&[&name, "--duration", "600", "-o", "s.hg"])
+        .expect("attached before");
     let [bytes, _] = program.work();
     let pid = Pid::from_raw(attaching.child.id().cast_signed()).unwrap();
     kill_process(pid, Signal::INT).unwrap();

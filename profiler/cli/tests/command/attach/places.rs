@@ -1,12 +1,10 @@
 //! Programs in containers and behind filters, and those that are refused.
 
-use super::{PROGRAM, Program, is_refused};
+use super::{PROGRAM, Program, is_refused, start};
 use crate::common::{HEAPGLASS, Place, skipped};
 use heapglass_limits::{Child, Command};
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Stdio;
 
 /// A program in a mount and PID namespace of its own, in a folder as its root, as another user.
 struct Container {
@@ -41,21 +39,8 @@ fn contain(place: &Place, name: &str, before: &str) -> Option<Container> {
         "{before}\nchmod 711 {root}/.. {root} && chmod 1777 {root}/tmp && exec chroot --userspec=12345:12345 {root} /bin/{name}"
     );
     let mut command = Command::new("unshare");
-    command
-        .args(["--pid", "--mount", "--fork", "sh", "-e", "-c", &script])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    let mut child = match command.spawn() {
-        Ok(child) => child,
-        Err(error) => {
-            skipped(&format!("unshare: {error}"));
-            return None;
-        }
-    };
-    let mut line = String::new();
-    let mut output = BufReader::new(child.stdout.take().unwrap());
-    output.read_line(&mut line).unwrap();
+    command.args(["--pid", "--mount", "--fork", "sh", "-e", "-c", &script]);
+    let (mut child, line) = start(&mut command, "unshare")?;
     if line != "ready\n" {
         skipped("this user may not make namespaces");
         child.wait().unwrap();

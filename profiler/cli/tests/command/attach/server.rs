@@ -1,12 +1,12 @@
 //! A server under load, whose answers are checked: Python's, or the one that `HEAPGLASS_SERVER`
 //! names (`.ci/release attach`), which says its address as `http://ADDRESS:PORT/`.
 
-use super::is_refused;
-use crate::common::{Place, skipped};
+use super::{is_refused, start};
+use crate::common::Place;
 use heapglass_limits::{Child, Command, rounds};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{ChildStdin, Stdio};
+use std::process::ChildStdin;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -45,25 +45,11 @@ impl Server {
             }
         };
         command.current_dir(place.root());
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let mut child = match command.spawn() {
-            Ok(child) => child,
-            Err(error) => {
-                skipped(&format!("there is no server: {error}"));
-                return None;
-            }
-        };
-        let mut line = String::new();
-        let mut said = BufReader::new(child.stdout.take().unwrap());
-        said.read_line(&mut line).unwrap();
-        let address = line
-            .split("http://")
-            .nth(1)
+        let (mut child, line) = start(&mut command, "there is no server")?;
+        let (_, url) = line
+            .split_once("http://")
             .unwrap_or_else(|| panic!("{line}"));
-        let address = address.split('/').next().unwrap().to_owned();
+        let address = url.split('/').next().unwrap().to_owned();
         let input = child.stdin.take().unwrap();
         Some(Server {
             child,
