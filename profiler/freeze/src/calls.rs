@@ -188,8 +188,8 @@ impl<'a> Calls<'a> {
     /// Makes a system call.
     fn system_call(&self, number: i64, arguments: [u64; 6]) -> Result<u64, Error> {
         // The filters of system calls were read before, or somebody wants it all the same.
-        let caller = Caller::among(self.stopped, self.program, self.at, true);
-        let caller = caller.map_err(|why| Error::NoThread { why })?;
+        let caller = Caller::among(self.stopped, self.program, self.at, true)
+            .map_err(|why| Error::NoThread { why })?;
         let result = caller.call(number, arguments)?;
         if (-4095..0).contains(&result) {
             return Err(Error::Failed {
@@ -226,9 +226,7 @@ impl<'a> Calls<'a> {
 
     /// Makes a file in the memory of the program. Returns its descriptor.
     pub(crate) fn memory(&self, name: &str) -> Result<u64, Error> {
-        let mut name = name.as_bytes().to_vec();
-        name.push(0);
-        let name = self.write(NAME, &name)?;
+        let name = self.write(NAME, &[name.as_bytes(), b"\0"].concat())?;
         let make = |flags: u32| {
             let arguments = [name, flags.into(), 0, 0, 0, 0];
             self.system_call(libc::SYS_memfd_create, arguments)

@@ -76,27 +76,21 @@ impl Source {
 impl Running<'_> {
     /// Returns the threads: those of the lanes, and those that never allocated if they are known.
     pub(super) fn threads(&self, lanes: &[LaneValue]) -> Vec<roots::Thread> {
-        let stacks = match self {
-            Running::Own(_) => Vec::new(),
-            Running::Frozen(image) => image.stacks(),
-        };
-        let own = match self {
-            Running::Own(waits) => waits.map(|waits| waits.stack_pointer),
-            Running::Frozen(_) => None,
+        let (own, stacks) = match self {
+            Running::Own(waits) => (waits.map(|waits| waits.stack_pointer), Vec::new()),
+            Running::Frozen(image) => (None, image.stacks()),
         };
         let pointers = stacks.iter().filter_map(|thread| thread.stack_pointer);
         let pointers: Vec<u64> = own.into_iter().chain(pointers).collect();
-        let mut threads: Vec<roots::Thread> = lanes
-            .iter()
-            .map(|lane| thread_of(lane, &pointers))
-            .collect();
+        let lane = |lane| thread_of(lane, &pointers);
+        let mut threads: Vec<roots::Thread> = lanes.iter().map(lane).collect();
         let has_lane = |thread: &roots::Thread| {
             let pointer = thread.stack_pointer;
-            lanes.iter().any(|lane| {
-                pointer.is_some_and(|pointer| (lane.stack_low..lane.stack_high).contains(&pointer))
-            })
+            pointer.is_some_and(|pointer| threads.iter().any(|lane| lane.stack.contains(&pointer)))
         };
-        threads.extend(stacks.into_iter().filter(|thread| !has_lane(thread)));
+        let others = stacks.into_iter().filter(|thread| !has_lane(thread));
+        let others: Vec<roots::Thread> = others.collect();
+        threads.extend(others);
         threads
     }
 

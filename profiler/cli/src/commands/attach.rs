@@ -234,8 +234,8 @@ mod linux {
                 max_bytes: 0,
             };
             let life = Life::of(*process);
-            let answer = inject::attach(*process, &settings, wanted.is_forced);
-            let answer = answer.map_err(|error| self.refused(error))?;
+            let answer = inject::attach(*process, &settings, wanted.is_forced)
+                .map_err(|error| self.refused(error))?;
             let unchanged = u64::from(answer.unchanged_threads);
             let recorded = self.recorded(answer, |pause| {
                 terminal::eprint_line(format_args!(
@@ -371,8 +371,7 @@ mod linux {
                 let began = SystemTime::UNIX_EPOCH + Duration::from_nanos(began);
                 began.elapsed().ok()
             };
-            let took = took.or_else(recorded).unwrap_or_default();
-            self.summarize(&path, took, true);
+            self.summarize(&path, took.or_else(recorded).unwrap_or_default(), true);
             Ok(())
         }
 
